@@ -38,8 +38,8 @@ from scipy.stats import mannwhitneyu
 from replay.core.conversation import Conversation, Turn
 from replay.core.history import PlayedTurn
 from replay.coreference.drift import DriftDetector
-from replay.coreference.service import CoreferenceService, ResolverChoice
-from replay.coreference.words import words
+from replay.coreference.reading.words import words
+from replay.coreference.service.service import CoreferenceService, ResolverChoice
 from replay.policies.rewrite import RewritePolicy
 
 FILES = (Path(__file__).parent / "history-drift" / "test.json",)

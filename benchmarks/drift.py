@@ -40,16 +40,17 @@ from pathlib import Path
 from dialogues import ranking
 
 from replay.core.drift_evidence import MENTION_KINDS, Drift, Mention, Reading
-from replay.coreference import drift_hard, drift_strict, rewriting
-from replay.coreference.clusters import read_all
-from replay.coreference.mentions import GENERAL_NOUNS, PRONOUN_KINDS, ellipsis_of, find_mentions
-from replay.coreference.reading import EmbeddedResolver
-from replay.coreference.resolver import Document
+from replay.coreference.reading.clusters import read_all
+from replay.coreference.reading.embedded import EmbeddedResolver
+from replay.coreference.reading.mentions import GENERAL_NOUNS, PRONOUN_KINDS, ellipsis_of, find_mentions
+from replay.coreference.reading.resolver import Document
+from replay.coreference.reading.words import content_words, word_f1, words
 from replay.coreference.training.annotated_questions import Example, read_examples
 from replay.coreference.training.corrupted import CorruptedExample, corrupt
 from replay.coreference.training.held_out import is_for_decisions, is_held_out
 from replay.coreference.training.human_readings import RightReading, right_readings
-from replay.coreference.words import content_words, word_f1, words
+from replay.coreference.verdict import hard, strict
+from replay.coreference.wording import rewriting
 
 CLAUSE_RECALL = 0.6
 RESOLVERS = ("copy", "title", "embedded", "fastcoref")
@@ -130,7 +131,7 @@ def reader(name: str) -> Read:
         )
     resolver: object = EmbeddedResolver()
     if name == "fastcoref":
-        from replay.coreference.fastcoref import FastcorefResolver
+        from replay.coreference.service.fastcoref import FastcorefResolver
 
         resolver = FastcorefResolver()
         read_all(resolver, [Document(question="Did she sing?", title="Ann Lee")])
@@ -152,11 +153,11 @@ def report(
         for e, r in zip(examples, readings, strict=True)
     ]
     read = cache(read)
-    strict, hard = (compared(examples, readings, read, rule) for rule in (drift_strict.compare, _hard))
+    learned, overlap = (compared(examples, readings, read, rule) for rule in (strict.compare, _hard))
     yield f"{name}: {len(examples)} questions, {1000 * seconds / max(1, len(examples)):.2f} ms a question"
     yield _mention_line(score_mentions(examples, readings))
     yield from rewriting_lines(examples, asked)
-    yield from _drift_lines(strict, hard)
+    yield from _drift_lines(learned, overlap)
 
 
 def compared(
@@ -269,7 +270,7 @@ def _through_a_mention(one: CorruptedExample) -> bool:
 
 
 def _hard(gold: Sequence[Reading], predicted: Sequence[Reading], **_: object) -> Drift:
-    return drift_hard.compare(gold, predicted)
+    return hard.compare(gold, predicted)
 
 
 def shown_as(examples: Sequence[Example], without_title: bool, window: int | None) -> list[Example]:

@@ -27,8 +27,8 @@ from replay.core.history import PlayedTurn
 from replay.core.record import TurnRecord
 from replay.core.settings.code_gate import code_may_run
 from replay.coreference.drift import DriftDetector
-from replay.coreference.service import CoreferenceService, ResolverChoice
-from replay.coreference.words import comparable_words
+from replay.coreference.reading.words import comparable_words
+from replay.coreference.service.service import CoreferenceService, ResolverChoice
 from replay.results.run import Run
 from replay.scenario.reading import read_choices
 from replay.statistics.rater_agreement import cohen_kappa

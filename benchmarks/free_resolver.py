@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from replay.core.drift_evidence import Mention, Reading
-from replay.coreference.resolver import Cluster, Document
+from replay.coreference.reading.resolver import Cluster, Document
 
 _PRONOUN = re.compile(r"\b(?:he|she|it|his|her|their|this)\b", re.IGNORECASE)
 _PROBABILITIES = (0.41, 0.17, 0.09, 0.06, 0.05, 0.04, 0.03, 0.02, 0.01, 0.01)

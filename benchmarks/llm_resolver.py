@@ -30,7 +30,7 @@ from replay.core.conversation import Conversation, Turn
 from replay.core.history import PlayedTurn
 from replay.core.settings.code_gate import code_may_run
 from replay.coreference.drift import DriftDetector
-from replay.coreference.service import CoreferenceService, ResolverChoice
+from replay.coreference.service.service import CoreferenceService, ResolverChoice
 from replay.policies.rewrite import RewritePolicy
 from replay.scenario.sections import DriftSection
 

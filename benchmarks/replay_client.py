@@ -36,7 +36,7 @@ from bare_client import quantiles_ms, run_on_fastest_loop
 from varied_texts import SEED, made_up_conversations, recorded_conversations
 
 import replay
-from replay.coreference.service import CoreferenceService
+from replay.coreference.service.service import CoreferenceService
 
 
 def write_conversations(path: Path, conversations: Iterable[Mapping[str, Any]]) -> None:

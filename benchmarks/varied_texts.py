@@ -15,7 +15,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from replay.coreference.resolver import Document, recorded_document
+from replay.coreference.reading.resolver import Document, recorded_document
 from replay.datasets.loading import read_conversations
 
 SEED = 13

@@ -17,8 +17,7 @@ from hypothesis import settings
 from replay.core import redaction
 from replay.core.logs import LOGGER
 from replay.core.settings.code_gate import code_may_run
-from replay.coreference import reading
-from replay.coreference.reading import network, verdict
+from replay.coreference.reading import embedded, network, verdict
 from replay.play import gc_pause
 from replay.play.gc_pause import gc_paused
 from tests.sharing import made_once, shared_folder
@@ -178,7 +177,7 @@ _read: dict[tuple[object, ...], object] = {}
 def each_document_is_read_once(request, monkeypatch) -> None:
     """In this process: the network takes a core for 30 ms, and most tests have the same few documents."""
     if request.path.relative_to(Path(__file__).parent).parts[0] not in READS_ANEW:
-        monkeypatch.setattr(reading, "_read", _remembered(reading._read))
+        monkeypatch.setattr(embedded, "_read", _remembered(embedded._read))
         monkeypatch.setattr(verdict, "evidence", _remembered(verdict.evidence))
 
 

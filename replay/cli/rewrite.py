@@ -13,7 +13,7 @@ from replay.cli.output import echo
 
 if TYPE_CHECKING:
     from replay.core.conversation import Conversation
-    from replay.coreference.resolver import Resolver
+    from replay.coreference.reading.resolver import Resolver
 
 
 def rewrite(
@@ -71,8 +71,8 @@ def rewrite(
     """
     from replay.cli.json_lines import json_line, write_lines
     from replay.cli.settings import choose_reader
-    from replay.coreference.rewriting import MIN_PROBABILITY
-    from replay.coreference.standalone import evidence, standalone_questions, with_standalone
+    from replay.coreference.wording.rewriting import MIN_PROBABILITY
+    from replay.coreference.wording.standalone import evidence, standalone_questions, with_standalone
     from replay.datasets.loading import expand, read_conversations
 
     folder = Path.cwd()
@@ -115,7 +115,7 @@ def rewrite(
 
 
 def _resolver(text: str, folder: Path) -> Resolver:
-    from replay.coreference.worker import ResolverChoice
+    from replay.coreference.service.worker import ResolverChoice
     from replay.scenario.reading import read_choices
 
     (choice,) = read_choices([text], "--resolver")

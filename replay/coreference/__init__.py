@@ -43,7 +43,7 @@ def load(
     """
     from replay.core.settings.code_gate import code_may_run
     from replay.coreference.question_reader import QuestionReader
-    from replay.coreference.worker import ResolverChoice
+    from replay.coreference.service.worker import ResolverChoice
 
     choice = ResolverChoice(name=name, settings=settings or {}, folder=folder or Path())
     with code_may_run():

@@ -4,16 +4,16 @@ Has the question changed its meaning? Builds the gold and the predicted document
 Li et al. (ACL 2022), section 5.1: resolve the question once after the gold history and once after the
 system's own, and compare what its mentions refer to. Three rules are offered, as ``mode``:
 
-- ``strict`` compares distributions, mention by mention (``replay.coreference.drift_strict``).
-- ``hard`` compares the best antecedents, mention by mention (``replay.coreference.drift_hard``). For both,
+- ``strict`` compares distributions, mention by mention (``replay.coreference.verdict.strict``).
+- ``hard`` compares the best antecedents, mention by mention (``replay.coreference.verdict.hard``). For both,
   the gold document holds the recorded questions with the gold answers, so that it depends on the data
   set alone and is resolved once for all systems and policies. Where the system's own answers are those, the
   question is valid, whatever a policy asked before in other words: an edit is no drift.
-- ``evalconvqa`` is the published program's rule over whole clusters (``drift_evalconvqa``).
+- ``evalconvqa`` is the published program's rule over whole clusters (``verdict.evalconvqa``).
   As there, the really asked questions stand on both sides, and with turns that were filtered out
   missing from both.
 
-A model as resolver (``replay.coreference.llm``) gives the verdict itself, on the documents of ``strict``.
+A model as resolver (``service.llm``) gives the verdict itself, on the documents of ``strict``.
 """
 
 from __future__ import annotations
@@ -26,18 +26,24 @@ from replay.core.conversation import Conversation
 from replay.core.drift_evidence import Drift, Reading
 from replay.core.errors import ReadingError
 from replay.core.history import Exchange, PlayedTurn
-from replay.coreference import drift_evalconvqa, drift_hard, drift_strict
-from replay.coreference.language import ENGLISH_ONLY, not_readable
-from replay.coreference.llm_reply import MODE
-from replay.coreference.resolver import BackgroundUse, Document, document_of, last_of, recorded_document
-from replay.coreference.service import CoreferenceService
+from replay.coreference.reading.language import ENGLISH_ONLY, not_readable
+from replay.coreference.reading.resolver import (
+    BackgroundUse,
+    Document,
+    document_of,
+    last_of,
+    recorded_document,
+)
+from replay.coreference.service.llm_reply import MODE
+from replay.coreference.service.service import CoreferenceService
+from replay.coreference.verdict import evalconvqa, hard, strict
 
 DriftMode = Literal["strict", "hard", "evalconvqa"]
 
 _VERSIONS: dict[DriftMode, int] = {
-    "strict": drift_strict.VERSION,
-    "hard": drift_hard.VERSION,
-    "evalconvqa": drift_evalconvqa.VERSION,
+    "strict": strict.VERSION,
+    "hard": hard.VERSION,
+    "evalconvqa": evalconvqa.VERSION,
 }
 
 
@@ -66,7 +72,7 @@ class DriftDetector:
     min_similarity: float | None = None
     """Of the gold and the system's own previous answer: a question after less alike ones is invalid,
     whatever its mentions. None only records how alike they are, where the service has an encoder."""
-    match: drift_evalconvqa.Match = "f1"
+    match: evalconvqa.Match = "f1"
     """What ``evalconvqa`` compares."""
     skip_entity: bool = True
     """Whether ``evalconvqa`` passes over mentions that are capitalised entities."""
@@ -158,7 +164,7 @@ class DriftDetector:
         predicted_document = self._own_document(conversation, question, played)
         gold = await self.service.clusters(gold_document, gold=True)
         predicted = await self.service.clusters(predicted_document, gold=predicted_document == gold_document)
-        drift = drift_evalconvqa.compare(
+        drift = evalconvqa.compare(
             gold_document,
             gold,
             predicted_document,
@@ -169,7 +175,7 @@ class DriftDetector:
         drift = await self._with_semantics(drift, gold_document, predicted_document, played)
         return Assessment(
             drift=_with_shortened(drift, gold_document, predicted_document),
-            published=drift_evalconvqa.rewrite_from_clusters(gold_document, gold),
+            published=evalconvqa.rewrite_from_clusters(gold_document, gold),
         )
 
     async def _with_semantics(

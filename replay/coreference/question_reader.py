@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from replay.core.drift_evidence import Reading
 from replay.core.history import Exchange
-from replay.coreference.clusters import read_all
-from replay.coreference.resolver import Document, Resolver
+from replay.coreference.reading.clusters import read_all
+from replay.coreference.reading.resolver import Document, Resolver
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

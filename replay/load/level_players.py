@@ -11,7 +11,7 @@ from typing import Self
 from replay.core.asking.circuit_breaker import CircuitBreaker
 from replay.core.asking.opening import open_endpoints
 from replay.core.errors import AdapterError
-from replay.coreference.resolver import Document
+from replay.coreference.reading.resolver import Document
 from replay.load.counting import CountingSink, Counts
 from replay.load.inputs import LoadInputs
 from replay.load.planned_sessions import PlannedSessions

@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 
 from replay.core.conversation import CANNOT_ANSWER
-from replay.coreference.clauses import capped, is_clause, sentences
-from replay.coreference.substitution import capitalized
-from replay.coreference.words import FUNCTION_WORDS, words
+from replay.coreference.reading.clauses import capped, is_clause, sentences
+from replay.coreference.reading.substitution import capitalized
+from replay.coreference.reading.words import FUNCTION_WORDS, words
 
 PREFIX_WORDS = 15
 

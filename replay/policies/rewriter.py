@@ -20,7 +20,7 @@ from replay.core.drift_evidence import Drift, Reading
 from replay.core.errors import Fault, PluginError, RewriteError, ScenarioError
 from replay.core.settings.plugins import make
 from replay.coreference.drift import DriftDetector
-from replay.coreference.rewriting import MIN_PROBABILITY, rewrite
+from replay.coreference.wording.rewriting import MIN_PROBABILITY, rewrite
 
 SUBSTITUTION_VERSION = 6
 """Raised whenever a rewritten question could come out differently."""

@@ -21,7 +21,7 @@ from replay.core.drift_evidence import Drift
 from replay.core.history import PlayedTurn
 from replay.core.record import TurnRecord
 from replay.core.uncancellable import in_thread
-from replay.coreference.service import out_of_the_way
+from replay.coreference.service.service import out_of_the_way
 from replay.play.first_failure import first_failure, gather_or_cancel
 from replay.play.play import Play
 from replay.play.turn_record import played_turn, unasked_turn

@@ -12,9 +12,9 @@ from replay.core.asking.tally import AskTally, total
 from replay.core.conversation import Conversation
 from replay.core.decoding import convert_to
 from replay.core.disk_cache import DiskCache
-from replay.coreference.history_budget import fit_histories
-from replay.coreference.llm import COMPLETION_TOKENS, LlmResolver, needs_asking
-from replay.coreference.resolver import Document, recorded_document
+from replay.coreference.reading.resolver import Document, recorded_document
+from replay.coreference.service.history_budget import fit_histories
+from replay.coreference.service.llm import COMPLETION_TOKENS, LlmResolver, needs_asking
 from replay.scenario.assembly import Assembly
 from replay.store.store import RunStore
 

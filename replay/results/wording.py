@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from replay.coreference.words import content_words
+from replay.coreference.reading.words import content_words
 from replay.scorers.answer_text import words
 from replay.statistics.group import Group, groups_in_order
 from replay.statistics.wording import WordingAgreement

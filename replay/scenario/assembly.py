@@ -20,7 +20,7 @@ from replay.core.asking.retries import RetryPolicy
 from replay.core.conversation import Conversation
 from replay.core.errors import CodeNotRunError, DatasetError, Fault, ScenarioError
 from replay.coreference.drift import DriftDetector
-from replay.coreference.service import CoreferenceService
+from replay.coreference.service.service import CoreferenceService
 from replay.datasets.loading import playable_conversations, read_conversations
 from replay.datasets.reader import Reader
 from replay.play.load.objectives import Objective, parse_objectives

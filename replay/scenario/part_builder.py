@@ -21,9 +21,9 @@ from replay.core.settings.in_memory import is_in_memory, lookup_object
 from replay.core.settings.plugins import Factory, Kind, build, load, misfit
 from replay.core.settings.prices import NO_PRICES, PriceTable, read_price_table
 from replay.coreference.drift import DriftDetector
-from replay.coreference.resolver import Resolver
-from replay.coreference.semantic import SemanticEncoder
-from replay.coreference.service import CoreferenceService, ResolverChoice
+from replay.coreference.reading.resolver import Resolver
+from replay.coreference.service.semantic import SemanticEncoder
+from replay.coreference.service.service import CoreferenceService, ResolverChoice
 from replay.datasets.loading import expand
 from replay.datasets.reader import Reader
 from replay.play.play import System

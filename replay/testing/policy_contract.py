@@ -21,7 +21,7 @@ from replay.core.history import Exchange, PlayedTurn, gold_history, own_history
 from replay.core.record import Edit
 from replay.core.settings.plugins import misfit
 from replay.coreference.drift import DriftDetector
-from replay.coreference.service import CoreferenceService, ResolverChoice
+from replay.coreference.service.service import CoreferenceService, ResolverChoice
 from replay.policies.policy import PlannedTurn, Policy
 from replay.testing.playing import play
 from replay.testing.scripted_system import ScriptedSystem, failure

@@ -14,8 +14,8 @@ import pytest
 from replay.core.drift_evidence import Reading
 from replay.core.history import Exchange
 from replay.core.settings.plugins import misfit
-from replay.coreference.clusters import read_all
-from replay.coreference.resolver import CharSpan, Cluster, Document, MentionReader, Resolver
+from replay.coreference.reading.clusters import read_all
+from replay.coreference.reading.resolver import CharSpan, Cluster, Document, MentionReader, Resolver
 from replay.testing.signature import check_signature
 
 ODD = (

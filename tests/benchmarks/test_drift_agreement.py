@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from replay.coreference.service import ResolverChoice
+from replay.coreference.service.service import ResolverChoice
 from replay.runs.launch import run_async
 from tests.coreference.asked_model import honest
 from tests.samples import SINGER

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from replay.core.drift_evidence import Reading
-from replay.coreference.mentions import find_mentions
+from replay.coreference.reading.mentions import find_mentions
 
 FILE = Path(__file__).parents[2] / "benchmarks" / "drift.py"
 

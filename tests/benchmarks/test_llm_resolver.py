@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from replay.coreference.llm import HISTORY_CHARACTERS
+from replay.coreference.service.llm import HISTORY_CHARACTERS
 from replay.policies.augment import AugmentPolicy
 from replay.report.drift_text import why_invalid
 from tests.coreference.asked_model import history

@@ -12,7 +12,7 @@ import pytest
 
 from replay.core.disk_cache import DiskCache, cache_path, content_key
 from replay.core.history import Exchange
-from replay.coreference.resolver import Document
+from replay.coreference.reading.resolver import Document
 
 
 @pytest.fixture

@@ -20,8 +20,8 @@ from replay.core.asking.retries import RetryPolicy
 from replay.core.errors import AdapterConnectionError, InputError
 from replay.core.history import Exchange
 from replay.core.logs import conversation_log, log_event, log_to, logging_run
-from replay.coreference.resolver import Document
-from replay.coreference.service import CoreferenceService, ResolverChoice
+from replay.coreference.reading.resolver import Document
+from replay.coreference.service.service import CoreferenceService, ResolverChoice
 from replay.policies.gold import GoldPolicy
 from tests.cli.command import replay_cli, replay_process
 from tests.samples import Fake, play

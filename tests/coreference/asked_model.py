@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from replay.core.settings.prices import NO_PRICES
-from replay.coreference.service import CoreferenceService, ResolverChoice
+from replay.coreference.service.service import CoreferenceService, ResolverChoice
 
 SHE = re.compile(r"<question>(.*)\b(she|her)\b(.*)</question>")
 SINGER = re.compile(r"(\w+ \w+) (?:sang|wrote) it")

@@ -9,8 +9,8 @@ import pytest
 
 from replay.core.disk_cache import DiskCache, cache_path, content_key
 from replay.core.history import Exchange
-from replay.coreference.resolver import CharSpan, Document
-from replay.coreference.service import CoreferenceService, ResolverChoice
+from replay.coreference.reading.resolver import CharSpan, Document
+from replay.coreference.service.service import CoreferenceService, ResolverChoice
 
 pytestmark = pytest.mark.usefixtures("code_runs")
 
@@ -22,7 +22,7 @@ def document(n: int) -> Document:
 SLOW = textwrap.dedent(
     """
     from pathlib import Path
-    from replay.coreference.resolver import CharSpan
+    from replay.coreference.reading.resolver import CharSpan
     from replay.core.drift_evidence import Mention, Reading
 
     class Slow:

@@ -9,18 +9,18 @@ from replay.core.conversation import Conversation, Turn
 from replay.core.drift_evidence import Drift
 from replay.core.errors import ReadingError
 from replay.core.history import PlayedTurn
-from replay.coreference import drift_evalconvqa, drift_hard, drift_strict
 from replay.coreference.drift import DriftDetector
-from replay.coreference.resolver import LONGEST_TEXT, recorded_document
-from replay.coreference.service import CoreferenceService, ResolverChoice
-from replay.coreference.worker_pool import WorkerPool
+from replay.coreference.reading.resolver import LONGEST_TEXT, recorded_document
+from replay.coreference.service.service import CoreferenceService, ResolverChoice
+from replay.coreference.service.worker_pool import WorkerPool
+from replay.coreference.verdict import evalconvqa, hard, strict
 from replay.scenario.sections import DriftSection
 from tests.samples import ALICE, SINGER, conversation, detector
 
 pytestmark = pytest.mark.usefixtures("code_runs")
 
-STRICT = drift_strict.VERSION
-RULES = {"strict": drift_strict, "hard": drift_hard, "evalconvqa": drift_evalconvqa}
+STRICT = strict.VERSION
+RULES = {"strict": strict, "hard": hard, "evalconvqa": evalconvqa}
 
 
 def played(*answers):

@@ -49,7 +49,7 @@ class OneCluster:
     signature = "one-cluster"
 
     def resolve(self, documents):
-        from replay.coreference.resolver import CharSpan
+        from replay.coreference.reading.resolver import CharSpan
 
         return [
             [(CharSpan(start=0, end=7), CharSpan(start=len(d.context()) + 4, end=len(d.context()) + 7))]

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import yaml
 
-from replay.coreference.llm import VARIABLES, llm_resolver
-from replay.coreference.service import CoreferenceService, ResolverChoice
+from replay.coreference.service.llm import VARIABLES, llm_resolver
+from replay.coreference.service.service import CoreferenceService, ResolverChoice
 
 TEXT = (Path(__file__).parents[2] / "docs" / "coreference.md").read_text("utf-8")
 (SECTION,) = re.findall(r"^## An LLM as resolver$(.*?)^## ", TEXT, re.DOTALL | re.MULTILINE)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from replay.core.history import Exchange
-from replay.coreference.resolver import Document
+from replay.coreference.reading.resolver import Document
 
 
 def _history(*said: str, title: str = "", section: str = "", background: str = "") -> Document:

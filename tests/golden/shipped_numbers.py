@@ -26,14 +26,14 @@ from replay.core.drift_evidence import Drift, Reading
 from replay.core.history import PlayedTurn, gold_history
 from replay.core.record import Timing, TurnRecord, Usage
 from replay.core.settings.plugins import available, build, load
-from replay.coreference.clusters import read_all
 from replay.coreference.drift import DriftDetector
-from replay.coreference.mentions import find_mentions
-from replay.coreference.reading import EmbeddedResolver
-from replay.coreference.resolver import Resolver, document_of, recorded_document
-from replay.coreference.rewriting import rewrite
-from replay.coreference.service import CoreferenceService, ResolverChoice
-from replay.coreference.standalone import standalone_questions
+from replay.coreference.reading.clusters import read_all
+from replay.coreference.reading.embedded import EmbeddedResolver
+from replay.coreference.reading.mentions import find_mentions
+from replay.coreference.reading.resolver import Resolver, document_of, recorded_document
+from replay.coreference.service.service import CoreferenceService, ResolverChoice
+from replay.coreference.wording.rewriting import rewrite
+from replay.coreference.wording.standalone import standalone_questions
 from replay.datasets.loading import read_conversations
 from replay.datasets.native import native_line
 from replay.play.play import Play, System
@@ -82,9 +82,9 @@ _COREFERENCE = "replay/coreference"
 _READER = f"{_COREFERENCE}/reading"
 RAISED: Mapping[str, str] = {
     "embedded": f"VERSION in {_READER}/__init__.py",
-    "strict": f"VERSION in {_COREFERENCE}/drift_strict.py",
-    "hard": f"VERSION in {_COREFERENCE}/drift_hard.py",
-    "evalconvqa": f"VERSION in {_COREFERENCE}/drift_evalconvqa.py",
+    "strict": f"VERSION in {_COREFERENCE}/verdict/strict.py",
+    "hard": f"VERSION in {_COREFERENCE}/verdict/hard.py",
+    "evalconvqa": f"VERSION in {_COREFERENCE}/verdict/evalconvqa.py",
     "substitution": "SUBSTITUTION_VERSION in replay/policies/rewriter.py",
     "extractive": "VERSION in adapters/replay_adapters/local/extractive.py",
     "statistics": "VERSION in replay/statistics/__init__.py",

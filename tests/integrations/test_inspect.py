@@ -19,7 +19,7 @@ from inspect_ai.model import ModelAPI, ModelOutput, ModelUsage, get_model, model
 from inspect_ai.util import registry_create
 
 from replay.core.errors import ReplayError
-from replay.coreference.service import CoreferenceService
+from replay.coreference.service.service import CoreferenceService
 from replay.integrations.inspect import conversations, depth_table
 
 TURNS = [

@@ -11,13 +11,13 @@ from hypothesis import given, settings, strategies as st
 
 from replay.core.drift_evidence import Reading
 from replay.core.history import Exchange
-from replay.coreference import drift_evalconvqa, drift_strict
-from replay.coreference.mentions import find_mentions
-from replay.coreference.reading import EmbeddedResolver
 from replay.coreference.reading.decode import MOST_MENTIONS
-from replay.coreference.resolver import Document
-from replay.coreference.rewriting import MAX_INSERTED_WORDS, rewrite
-from replay.coreference.words import comparable_words, words
+from replay.coreference.reading.embedded import EmbeddedResolver
+from replay.coreference.reading.mentions import find_mentions
+from replay.coreference.reading.resolver import Document
+from replay.coreference.reading.words import comparable_words, words
+from replay.coreference.verdict import evalconvqa, strict
+from replay.coreference.wording.rewriting import MAX_INSERTED_WORDS, rewrite
 
 RESOLVER = EmbeddedResolver()
 SOME = settings.default.max_examples // 3
@@ -87,8 +87,8 @@ def readings(draw: st.DrawFn) -> tuple[str, tuple[Reading, ...]]:
 def test_identical_documents_are_valid(document):
     (read,), (clusters,) = RESOLVER.read([document]), RESOLVER.resolve([document])
 
-    assert drift_strict.compare(read, read, gold_document=document, predicted_document=document).valid
-    assert drift_evalconvqa.compare(document, clusters, document, clusters).valid
+    assert strict.compare(read, read, gold_document=document, predicted_document=document).valid
+    assert evalconvqa.compare(document, clusters, document, clusters).valid
 
 
 @settings(max_examples=SOME)
@@ -201,11 +201,11 @@ def test_rewriting_twice_adds_nothing_that_the_question_says_already(document):
 
 def test_readings_do_not_depend_on_the_hash_seed():
     script = """
-from replay.coreference import drift_strict
-from replay.coreference.reading import EmbeddedResolver
-from replay.coreference.resolver import Document
-from replay.coreference.rewriting import rewrite
-from replay.coreference.words import comparable_words, words
+from replay.coreference.verdict import strict
+from replay.coreference.reading.embedded import EmbeddedResolver
+from replay.coreference.reading.resolver import Document
+from replay.coreference.wording.rewriting import rewrite
+from replay.coreference.reading.words import comparable_words, words
 from replay.core.history import Exchange
 said = [
     ("Who were her parents?", "Ann Lee, born in 1990, was a child of Bob Ray and Sue Lee of the band Moon."),

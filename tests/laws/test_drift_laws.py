@@ -19,8 +19,8 @@ from replay.core.conversation import Conversation, Turn
 from replay.core.history import PlayedTurn
 from replay.core.settings.code_gate import code_may_run
 from replay.coreference.drift import DriftDetector
-from replay.coreference.resolver import CharSpan
-from replay.coreference.service import CoreferenceService, ResolverChoice
+from replay.coreference.reading.resolver import CharSpan
+from replay.coreference.service.service import CoreferenceService, ResolverChoice
 from replay.policies.augment import AugmentPolicy
 from replay.policies.filter import FilterPolicy
 from replay.policies.gold import GoldPolicy

@@ -25,24 +25,29 @@ ROOMS = {
     "scorers/judges": "core core/settings core/asking scorers scorers/checks",
     "statistics": "core core/settings scorers",
     "statistics/load": "core statistics",
-    "coreference": "core core/settings core/asking",
-    "coreference/training": "core datasets coreference",
-    "policies": "core core/settings core/asking coreference",
+    "coreference/reading": "core",
+    "coreference/wording": "core coreference/reading",
+    "coreference/verdict": "core coreference/reading",
+    "coreference/service": "core core/settings core/asking coreference/reading coreference/wording "
+    "coreference/verdict",
+    "coreference": "core core/settings coreference/reading coreference/verdict coreference/service",
+    "coreference/training": "core datasets coreference/reading coreference/wording",
+    "policies": "core core/settings core/asking coreference coreference/reading coreference/wording",
     "play": "core core/settings core/asking policies",
     "play/load": "core core/settings datasets play",
     "scenario/assertions": "core core/settings store scorers scorers/checks scorers/judges statistics",
     "scenario": "core core/settings core/asking datasets scorers scorers/checks scorers/judges "
-    "coreference policies play play/load scenario/assertions",
+    "coreference coreference/reading coreference/service policies play play/load scenario/assertions",
     "workers": "core core/asking store play play/load scenario",
     "workers/cluster": "core core/settings core/asking store scorers play play/load scenario workers",
     "load": "core core/settings core/asking datasets store scorers statistics statistics/load "
-    "coreference policies play play/load scenario workers workers/cluster",
+    "coreference/reading policies play play/load scenario workers workers/cluster",
     "report": "core core/settings scorers statistics statistics/load scenario/assertions",
     "report/notebook": "core scorers statistics report",
     "report/plots": "core core/settings scorers statistics report",
     "results": "core core/settings core/asking datasets store scorers scorers/checks scorers/judges "
-    "statistics statistics/load coreference policies play scenario/assertions scenario "
-    "workers/cluster load report report/notebook",
+    "statistics statistics/load coreference/reading coreference/service policies play scenario/assertions "
+    "scenario workers/cluster load report report/notebook",
     "runs": "core core/settings core/asking datasets store scorers statistics policies play play/load "
     "scenario workers workers/cluster load report results",
     "viewer": "core store scorers statistics statistics/load scenario/assertions scenario report results",
@@ -55,7 +60,8 @@ ROOMS = {
     "study/running": "core core/settings core/asking datasets store scorers statistics play scenario "
     "results runs tables/agreement study study/presets",
     "study/pages": "core viewer study study/running",
-    "testing": "core core/settings core/asking datasets scorers scorers/judges coreference policies play",
+    "testing": "core core/settings core/asking datasets scorers scorers/judges coreference "
+    "coreference/reading coreference/service policies play",
     "integrations": "core core/settings datasets store scorers scorers/judges statistics "
     "scenario/assertions scenario report results runs viewer testing",
     "integrations/deepeval": "core datasets scorers statistics report results runs",
@@ -63,19 +69,16 @@ ROOMS = {
     "play scenario report results runs",
     "integrations/otel": "core store scorers/judges statistics play scenario results",
     "cli/serving": "core core/asking",
-    "cli": "core core/settings core/asking datasets scorers/judges statistics coreference play play/load "
+    "cli": "core core/settings core/asking datasets scorers/judges statistics coreference "
+    "coreference/reading coreference/wording coreference/service play play/load "
     "scenario/assertions scenario load report report/plots results runs viewer tables/agreement "
     "tables/scoring study/running study/pages cli/serving",
 }
 """Each room, and the rooms that it imports. A file's room is its folder below ``replay``."""
 
-PARTS = {"coreference/reading": "coreference"}
-"""Folders that are no rooms of their own. The reader and the verdict by its network need each other."""
-
 
 def room_of(path: Path) -> str:
-    folder = path.parent.relative_to(ROOT / "replay").as_posix()
-    return PARTS.get(folder, folder)
+    return path.parent.relative_to(ROOT / "replay").as_posix()
 
 
 FILES = {
@@ -148,20 +151,19 @@ def file_of(name: str) -> str | None:
     return next((file for file in (name, name.rpartition(".")[0]) if file in FILES), None)
 
 
-def test_of_the_parts_around_the_reader_only_the_verdict_imports_it():
+def test_only_the_reader_and_the_verdict_import_the_network():
     """And no earlier than for a verdict, since it loads ONNX Runtime."""
-    folders = {
-        "replay/coreference",
-        *(f"replay/{room}" for room in ROOMS if not room.startswith("coreference/")),
-    }
+    network = {f"replay.coreference.reading.{name}" for name in ("decode", "network", "verdict")}
     importing = {
-        path.relative_to(ROOT).as_posix()
-        for path in FILES.values()
-        if path.parent.relative_to(ROOT).as_posix() in folders
-        and any(name.startswith("replay.coreference.reading") for name in imported(path))
+        name
+        for name, path in FILES.items()
+        if {file_of(found) for found in imported(path)} & network and room_of(path) != "coreference/training"
     }
-    assert importing == {"replay/coreference/drift_strict.py"}
-    program = "import sys, replay.coreference.drift_strict; print('onnxruntime' in sys.modules)"
+    assert importing == {
+        *("replay.coreference.reading." + name for name in ("decisions", "decode", "embedded", "verdict")),
+        "replay.coreference.verdict.strict",
+    }
+    program = "import sys, replay.coreference.verdict.strict; print('onnxruntime' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
 
@@ -194,9 +196,9 @@ def test_only_these_files_import_what_the_extra_brings():
     paths = [*FILES.values(), *(ROOT / "adapters").rglob("*.py")]
     found = {path: {name.partition(".")[0] for name in imported(path)} & NEURAL for path in paths}
     assert {path.relative_to(ROOT).as_posix(): names for path, names in found.items() if names} == {
-        "replay/coreference/fastcoref_compat.py": {"fastcoref", "spacy", "torch"},
-        "replay/coreference/model_files.py": {"transformers"},
-        "replay/coreference/semantic.py": {"sentence_transformers"},
+        "replay/coreference/service/fastcoref_compat.py": {"fastcoref", "spacy", "torch"},
+        "replay/coreference/service/model_files.py": {"transformers"},
+        "replay/coreference/service/semantic.py": {"sentence_transformers"},
         # Training the reader needs torch; reading with it doesn't.
         **{
             f"replay/coreference/training/{name}.py": {"torch"}

@@ -8,10 +8,11 @@ from collections.abc import Callable
 
 import pytest
 
-from replay.coreference import clauses, quotes
+from replay.coreference.reading import clauses
+from replay.coreference.reading.substitution import at_sentence_start
 from replay.coreference.reading.wordpiece import END, START, UNKNOWN, WordPiece
-from replay.coreference.substitution import at_sentence_start
-from replay.coreference.words import tokens
+from replay.coreference.reading.words import tokens
+from replay.coreference.service import quotes
 from replay.policies import lead_in
 from replay.scorers import figures, fuzzy, same_facts
 from replay.scorers.answer_text import words

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from replay.cli import app
 from replay.core.errors import ScenarioError
-from replay.coreference import semantic, worker_pool
+from replay.coreference.service import semantic, worker_pool
 from tests.samples import ALICE
 from tests.scenario.keys import key, played
 
@@ -45,8 +45,8 @@ class Own:
 
 YOUNG = """
 import re
-from replay.coreference.mentions import find_mentions
-from replay.coreference.resolver import CharSpan
+from replay.coreference.reading.mentions import find_mentions
+from replay.coreference.reading.resolver import CharSpan
 
 class Young:
     signature = "young"

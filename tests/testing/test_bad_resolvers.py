@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from replay.core.drift_evidence import Mention, Reading
-from replay.coreference.resolver import CharSpan, Document
+from replay.coreference.reading.resolver import CharSpan, Document
 from replay.testing import ResolverContract
 from tests.testing.checking import said
 

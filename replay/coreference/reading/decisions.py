@@ -16,8 +16,8 @@ import msgspec
 from replay.core.decoding import decode_as
 from replay.core.drift_evidence import Reading
 from replay.coreference.reading.network import folder_in_use
-from replay.coreference.resolver import Document
-from replay.coreference.words import comparable_words, content_words, words
+from replay.coreference.reading.resolver import Document
+from replay.coreference.reading.words import comparable_words, content_words, words
 
 FILE = "decisions.json"
 

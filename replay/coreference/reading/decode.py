@@ -14,13 +14,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from replay.core.drift_evidence import Mention, Reading
-from replay.coreference.mentions import PRONOUN_KINDS, ellipsis_of, find_mentions, kind_of
 from replay.coreference.reading import decisions
-from replay.coreference.reading.network import Floats, NetworkOutput
+from replay.coreference.reading.mentions import PRONOUN_KINDS, ellipsis_of, find_mentions, kind_of
+from replay.coreference.reading.network import ARTICLES, PREPOSITIONS, Floats, NetworkOutput
 from replay.coreference.reading.sequence import LONGEST_SPAN, Role, Segment, TokenSequence
-from replay.coreference.reading.wording_classes import ARTICLES, PREPOSITIONS
-from replay.coreference.substitution import is_plural_name, with_possessive
-from replay.coreference.words import comparable_words, word_set
+from replay.coreference.reading.substitution import is_plural_name, with_possessive
+from replay.coreference.reading.words import comparable_words, word_set
 
 LEAST_PROBABILITY = 0.05
 """That something leans at a position; less probable ones are not reported."""

@@ -24,6 +24,12 @@ if TYPE_CHECKING:
 
 Floats = npt.NDArray[np.float32]
 WEIGHTS = Path(__file__).parent / "weights"
+PREPOSITIONS = (
+    "", "besides", "other than", "in", "of", "to", "with", "for", "at", "about", "on", "from", "by", "during",
+    "as", "than", ",",
+)  # fmt: skip
+"""Before a span that is put into a question; the first puts it there as it is."""
+ARTICLES = ("", "the")
 _POINTER_SCALE = 128**-0.5
 _PHRASE_SCALE = 64**-0.5
 

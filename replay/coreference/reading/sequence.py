@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 
+from replay.coreference.reading.resolver import Document
 from replay.coreference.reading.wordpiece import WordPiece, WordPieceToken
-from replay.coreference.resolver import Document
 
 MAX_TOKENS = 224
 MAX_PAIR = 144

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from replay.core.drift_evidence import Reading
 from replay.coreference.reading import decisions, network
 from replay.coreference.reading.decode import texts_of
+from replay.coreference.reading.resolver import Document
 from replay.coreference.reading.sequence import pair_of
-from replay.coreference.resolver import Document
 
 
 def probability_of_drift(meant: Sequence[Reading], gold: Document, own: Document) -> float:

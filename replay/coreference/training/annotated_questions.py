@@ -14,8 +14,8 @@ from pathlib import Path
 
 from replay.core.conversation import Conversation
 from replay.core.history import Exchange
-from replay.coreference.mentions import PRONOUN_KINDS, find_mentions
-from replay.coreference.resolver import Document, document_of
+from replay.coreference.reading.mentions import PRONOUN_KINDS, find_mentions
+from replay.coreference.reading.resolver import Document, document_of
 from replay.datasets.loading import read_conversations
 
 

@@ -15,17 +15,18 @@ import numpy as np
 from scipy.optimize import minimize
 
 from replay.core.drift_evidence import Reading
-from replay.coreference.reading import EmbeddedResolver, decisions, network
+from replay.coreference.reading import decisions, network
 from replay.coreference.reading.decisions import Decisions, Logistic
+from replay.coreference.reading.embedded import EmbeddedResolver
+from replay.coreference.reading.resolver import Document
 from replay.coreference.reading.verdict import evidence
-from replay.coreference.resolver import Document
-from replay.coreference.rewriting import rewrite
+from replay.coreference.reading.words import content_words, word_f1, words
 from replay.coreference.training.annotated_questions import Example, read_examples, with_titles
 from replay.coreference.training.corrupted import corrupt
 from replay.coreference.training.dialogues import read_dialogues
 from replay.coreference.training.held_out import is_for_decisions, is_held_out
 from replay.coreference.training.prepare import WINDOW
-from replay.coreference.words import content_words, word_f1, words
+from replay.coreference.wording.rewriting import rewrite
 
 UNDECIDED_VERDICT = Logistic(coefficients=(1.0, 0, 0, 0), intercept=0)
 UNDECIDED_EDIT = Logistic(coefficients=(1.0, 0, 0, 0, 0, 0, 0), intercept=0)

@@ -16,9 +16,9 @@ from typing import Literal
 
 from replay.core.conversation import CANNOT_ANSWER
 from replay.core.history import Exchange
-from replay.coreference.resolver import Document
+from replay.coreference.reading.resolver import Document
+from replay.coreference.reading.words import content_words, words
 from replay.coreference.training.annotated_questions import Example
-from replay.coreference.words import content_words, words
 
 Way = Literal["same", "cannot", "foreign", "harmless", "name", "both"]
 """Another answer of the dialog; none; one of another dialog; the same answer shortened, lengthened or in

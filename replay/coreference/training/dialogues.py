@@ -16,7 +16,7 @@ import msgspec
 from replay.core.decoding import decode_as
 from replay.core.errors import DatasetError
 from replay.core.history import Exchange
-from replay.coreference.resolver import Document
+from replay.coreference.reading.resolver import Document
 
 WINDOW = 6
 

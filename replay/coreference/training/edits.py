@@ -12,9 +12,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
+from replay.coreference.reading.network import PREPOSITIONS
 from replay.coreference.reading.sequence import Segment
-from replay.coreference.reading.wording_classes import PREPOSITIONS
-from replay.coreference.words import word_set
+from replay.coreference.reading.words import word_set
 
 _WORD = re.compile(r"['’]s\b|[^\W_]+(?:[-.'’&/](?!s\b)[^\W_]+)*|[^\w\s]")
 _STOP = word_set(

@@ -14,8 +14,8 @@ from difflib import SequenceMatcher
 from typing import Literal
 
 from replay.core.drift_evidence import Mention
-from replay.coreference.mentions import PRONOUN_KINDS
-from replay.coreference.words import content_words, tokens
+from replay.coreference.reading.mentions import PRONOUN_KINDS
+from replay.coreference.reading.words import content_words, tokens
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

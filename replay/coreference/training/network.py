@@ -15,8 +15,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from replay.coreference.reading.network import ARTICLES, PREPOSITIONS
 from replay.coreference.reading.sequence import ROLES
-from replay.coreference.reading.wording_classes import ARTICLES, PREPOSITIONS
 
 WIDTH = 384
 HEADS = 12

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from replay.coreference.resolver import Document
+from replay.coreference.reading.resolver import Document
 from replay.coreference.training.edits import content_words
 
 _STANDS_FOR = ("it", "it", "that", "this one", "that one", "them")

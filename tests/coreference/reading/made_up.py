@@ -10,11 +10,10 @@ import numpy as np
 from replay.core.drift_evidence import Mention, Reading
 from replay.core.history import Exchange
 from replay.coreference.reading.decisions import Decisions, Logistic, edit_features, verdict_features
-from replay.coreference.reading.network import NetworkOutput
+from replay.coreference.reading.network import ARTICLES, PREPOSITIONS, NetworkOutput
+from replay.coreference.reading.resolver import Document
 from replay.coreference.reading.sequence import Segment, sequence_of
-from replay.coreference.reading.wording_classes import ARTICLES, PREPOSITIONS
 from replay.coreference.reading.wordpiece import END, PAD, START, UNKNOWN, WordPiece
-from replay.coreference.resolver import Document
 
 SURE = 9.0
 WIDTH, PHRASE = 128, 64

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from replay.coreference.reading import EmbeddedResolver
+from replay.coreference.reading.embedded import EmbeddedResolver
 from replay.testing import ResolverContract
 
 

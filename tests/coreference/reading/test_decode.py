@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from replay.coreference.mentions import ellipsis_of
 from replay.coreference.reading import decisions
 from replay.coreference.reading.decode import LEAST_PROBABILITY, MOST_MENTIONS, places, readings, texts_of
-from replay.coreference.rewriting import rewrite
+from replay.coreference.reading.mentions import ellipsis_of
+from replay.coreference.wording.rewriting import rewrite
 from tests.coreference.reading.made_up import MadeUp, document, undecided
 
 

@@ -7,9 +7,9 @@ import sys
 
 import pytest
 
-from replay.coreference.reading import VERSION, EmbeddedResolver
-from replay.coreference.resolver import MentionReader, Resolver
-from replay.coreference.rewriting import rewrite
+from replay.coreference.reading.embedded import VERSION, EmbeddedResolver
+from replay.coreference.reading.resolver import MentionReader, Resolver
+from replay.coreference.wording.rewriting import rewrite
 from tests.coreference.reading.made_up import document
 
 RESOLVER = EmbeddedResolver()
@@ -55,7 +55,7 @@ def test_where_nothing_was_said_nothing_is_read(question):
 
 def test_importing_and_making_it_loads_no_library_that_calculates():
     code = (
-        "import sys, replay.coreference.reading as e; e.EmbeddedResolver().signature;"
+        "import sys, replay.coreference.reading.embedded as e; e.EmbeddedResolver().signature;"
         "print([m for m in ('onnxruntime', 'torch', 'pandas', 'numpy') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

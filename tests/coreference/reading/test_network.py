@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from replay.core.errors import ResolverError
-from replay.coreference.reading import EmbeddedResolver, network
-from replay.coreference.reading.network import WEIGHTS, Network
+from replay.coreference.reading import network
+from replay.coreference.reading.embedded import EmbeddedResolver
+from replay.coreference.reading.network import ARTICLES, PREPOSITIONS, WEIGHTS, Network
 from replay.coreference.reading.sequence import sequence_of
-from replay.coreference.reading.wording_classes import ARTICLES, PREPOSITIONS
 from tests.coreference.reading.made_up import MadeUp, document
 
 SINGER = document("Where was she born?", "Who is that?", "Ann Lee is a singer.")

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from replay.core.drift_evidence import Mention, Reading
-from replay.coreference.reading import EmbeddedResolver, decisions, network
+from replay.coreference.reading import decisions, network
+from replay.coreference.reading.embedded import EmbeddedResolver
 from replay.coreference.reading.sequence import Role
 from replay.coreference.reading.verdict import evidence, probability_of_drift, shares_of
 from tests.coreference.reading.made_up import document, pieces, undecided

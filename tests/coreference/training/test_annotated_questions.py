@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from replay.coreference.resolver import Document
+from replay.coreference.reading.resolver import Document
 from replay.coreference.training.annotated_questions import Example, read_examples, with_titles
 from replay.coreference.training.held_out import is_for_decisions, is_held_out
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from replay.coreference.reading.network import PREPOSITIONS
 from replay.coreference.reading.sequence import sequence_of
-from replay.coreference.reading.wording_classes import PREPOSITIONS
 from replay.coreference.training.edits import content_words, edits_between, spans_of, token_span
 from tests.coreference.reading.made_up import document, pieces
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from replay.coreference.reading.network import PREPOSITIONS
 from replay.coreference.reading.sequence import Role, pair_of, sequence_of
-from replay.coreference.reading.wording_classes import PREPOSITIONS
 from replay.coreference.training.examples import from_marks, from_pair, from_rewrite, without_background
 from tests.coreference.reading.made_up import document, pieces
 

@@ -1,6 +1,6 @@
 import pytest
 
-from replay.coreference.mentions import find_mentions
+from replay.coreference.reading.mentions import find_mentions
 from replay.coreference.training.human_readings import right_readings
 
 

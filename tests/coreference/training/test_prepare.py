@@ -7,7 +7,7 @@ import json
 import pytest
 
 from replay.core.history import Exchange
-from replay.coreference.resolver import Document
+from replay.coreference.reading.resolver import Document
 from replay.coreference.training.annotated_questions import Example
 from replay.coreference.training.held_out import is_held_out
 from replay.coreference.training.prepare import TrainingFiles, by_source, prepare

@@ -13,9 +13,12 @@ pytest.importorskip("onnx", reason="onnx, which exporting needs, is not installe
 
 from replay.coreference.reading import decisions  # noqa: E402
 from replay.coreference.reading.decisions import Decisions, Logistic  # noqa: E402
-from replay.coreference.reading.network import Network  # noqa: E402
+from replay.coreference.reading.network import (  # noqa: E402
+    ARTICLES,
+    PREPOSITIONS,
+    Network,
+)
 from replay.coreference.reading.sequence import sequence_of  # noqa: E402
-from replay.coreference.reading.wording_classes import ARTICLES, PREPOSITIONS  # noqa: E402
 from replay.coreference.training.annotated_questions import Example  # noqa: E402
 from replay.coreference.training.calibrate import fit_logistic, in_foreign_histories, write  # noqa: E402
 from replay.coreference.training.examples import from_pair, from_rewrite  # noqa: E402

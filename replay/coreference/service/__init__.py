@@ -1,0 +1,1 @@
+"""Resolvers at work: worker processes, batches, caches, large models and language models."""

@@ -1,0 +1,217 @@
+"""
+F-coref and LingMess, the large coreference models, through the fastcoref library.
+
+Otmazgin et al., *F-coref* (AACL 2022) and *LingMess* (EACL 2023). Only clusters come out; what the
+question's mentions refer to is derived from them. Needs ``pip install "convreplay[neural]"`` and the
+weights, from the Hugging Face hub or a local directory; see ``docs/large-models.md``.
+
+Two things differ from calling the library. A document's clusters don't depend on what is resolved
+beside it, and a document too long for the model loses the oldest of what was said, never its
+question, title or section; the library leaves such a document out.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import accumulate
+from pathlib import Path
+from typing import Any, ClassVar
+
+from replay.coreference.reading.resolver import QUESTION_MARK, CharSpan, Cluster, Document
+from replay.coreference.service import fastcoref_compat as compat
+from replay.coreference.service.model_files import fingerprint, library_version, loading
+
+REVISION = 1
+"""Counts changes of this file that can change a result."""
+HUB_NAMES: dict[compat.ModelName, str] = {
+    "f-coref": "biu-nlp/f-coref",
+    "lingmess": "biu-nlp/lingmess-coref",
+}
+TOKENS_IN_BATCH_ON_GPU = 10_000
+"""The library's own default."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FastcorefResolver:
+    """A resolver on the fastcoref library; imported and loaded with the first ``resolve``."""
+
+    worth_caching: ClassVar[bool] = True
+    """A document costs 0.2 s on one core, so gold-side results are kept on disk."""
+
+    model: compat.ModelName = "f-coref"
+    path: Path | None = None
+    """A local directory with the model's config, tokenizer and weights, instead of the hub."""
+    device: str | None = None
+    """As torch has it, ``cpu`` or ``cuda:1``; by default a GPU where there is one."""
+    max_document_tokens: int | None = None
+    """Longer documents are cut, in the model's tokens; by default only what the model can't take is
+    (4,096 for LingMess). Time and memory grow with the square."""
+    max_tokens_in_batch: int | None = None
+    """Documents resolved at once, in tokens with padding; by default one document on a CPU, where
+    batches bring nothing, and 10,000 tokens on a GPU."""
+
+    def __post_init__(self) -> None:
+        """
+        Raises:
+            ResolverError: fastcoref is not installed.
+            ValueError: *path* is no directory of such a model, or a number is not positive.
+        """
+        library_version("fastcoref")
+        for name in ("max_document_tokens", "max_tokens_in_batch"):
+            number = getattr(self, name)
+            if number is not None and number < 16:
+                raise ValueError(f"{name} is {number}; it has to be 16 or more")
+        if self.path is not None:
+            _check_directory(self.path, self.model)
+
+    @property
+    def signature(self) -> str:
+        """As in ``fastcoref-1(2.1.6,f-coref)``; of a local directory also its name and content."""
+        parts = [library_version("fastcoref"), self.model]
+        if self.path is not None:
+            parts.append(f"{self.path.name}@{fingerprint(self.path)}")
+        if self.max_document_tokens is not None:
+            parts.append(f"tokens:{self.max_document_tokens}")
+        return f"fastcoref-{REVISION}({','.join(parts)})"
+
+    def resolve(self, documents: Sequence[Document]) -> list[list[Cluster]]:
+        """
+        The clusters of each document, ordered by their first span.
+
+        Raises:
+            ResolverError: library or weights are not to be had; says what to do.
+        """
+        built = _load(self.model, self.path, self.device)
+        cuts = [_cut(document, built, self.max_document_tokens) for document in documents]
+        found: list[list[Cluster]] = [[] for _ in documents]
+        for batch in self._batches(built, [cut.tokens for cut in cuts]):
+            predicted = compat.predict(built, [cuts[i].words for i in batch])
+            for i, clusters in zip(batch, predicted, strict=True):
+                found[i] = cuts[i].clusters(clusters)
+        return found
+
+    def _batches(self, built: Any, tokens: Sequence[int]) -> Iterator[list[int]]:
+        """
+        Numbers of documents that go together: of one length in segments, and few enough.
+
+        A document padded by a whole segment of nothing could be changed by it.
+        """
+        room = self.max_tokens_in_batch
+        if room is None:
+            room = 0 if built.device.type == "cpu" else TOKENS_IN_BATCH_ON_GPU
+        segments = [math.ceil(count / built.max_segment_len) for count in tokens]
+        batch: list[int] = []
+        for i in sorted(range(len(tokens)), key=lambda i: tokens[i]):
+            if batch and (segments[batch[0]] != segments[i] or (len(batch) + 1) * tokens[i] > room):
+                yield batch
+                batch = []
+            batch.append(i)
+        if batch:
+            yield batch
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Cut:
+    """The words of a document that the model gets to see."""
+
+    words: list[str]
+    offsets: list[CharSpan]
+    """Where each word stands in the document's full text."""
+    gap: int
+    """The number of the first word after the part that was left out; 0 for none."""
+    tokens: int
+
+    def clusters(self, found: Sequence[Sequence[compat.WordSpan]]) -> list[Cluster]:
+        """In characters: no span twice, none over the gap, no cluster of less than two spans."""
+        clusters = []
+        for cluster in found:
+            spans = {
+                CharSpan(start=self.offsets[start].start, end=self.offsets[end - 1].end)
+                for start, end in cluster
+                if not start < self.gap < end
+            }
+            if len(spans) > 1:
+                clusters.append(tuple(sorted(spans)))
+        return sorted(clusters)
+
+
+_HALF_PAIR = re.compile("[\ud800-\udfff]")
+
+
+def _cut(document: Document, built: Any, max_tokens: int | None) -> _Cut:
+    # Half a surrogate pair, as broken JSON brings it, can't be given to a tokenizer.
+    tokens = built.nlp.make_doc(_HALF_PAIR.sub("\ufffd", document.text()))
+    words = [token.text for token in tokens]
+    offsets = [CharSpan(start=token.idx, end=token.idx + len(token.text)) for token in tokens]
+    lengths = compat.token_counts(built, words)
+    special = built.tokenizer.num_special_tokens_to_add()
+    total = sum(lengths) + special
+    room = _room(total, built, max_tokens)
+    if room >= total:
+        return _Cut(words=words, offsets=offsets, gap=0, tokens=total)
+
+    heading_end = _heading_length(document)
+    gap = sum(offset.end <= heading_end for offset in offsets)
+    left = room - special - sum(lengths[:gap])
+    if left < room / 2:  # a heading as long as a document is no heading
+        gap, left = 0, room - special
+    newest = sum(length <= left for length in accumulate(reversed(lengths[gap:])))
+    kept = [*range(gap), *range(len(words) - newest, len(words))]
+    return _Cut(
+        words=[words[i] for i in kept],
+        offsets=[offsets[i] for i in kept],
+        gap=gap,
+        tokens=sum(lengths[i] for i in kept) + special,
+    )
+
+
+def _room(total: int, built: Any, max_tokens: int | None) -> int:
+    """Return how many of a document's *total* tokens the model should see."""
+    room: int = min(total, max_tokens or total, built.max_doc_len or total)
+    segment: int = built.max_segment_len
+    rest = room % segment
+    if room > segment and rest < segment / 2 and compat.reads_in_segments(built):
+        # Segments are encoded apart from each other. A short last one, with hardly more than the
+        # question in it, would be read without any context: rather lose as much of the oldest.
+        return room - rest
+    return room
+
+
+def _heading_length(document: Document) -> int:
+    """Return how far title and section reach in the document's text, in characters."""
+    heading = replace(document, question="", turns=(), background="").context()
+    return len(heading.removesuffix(f"{QUESTION_MARK} ").rstrip())
+
+
+@lru_cache(maxsize=1)
+def _load(model: compat.ModelName, path: Path | None, device: str | None) -> Any:
+    source = HUB_NAMES[model] if path is None else str(path)
+
+    def advice(error: Exception, reason: str) -> str:
+        if path is None and isinstance(error, OSError):
+            return (
+                f'the weights of "{source}" can\'t be loaded ({reason}); go online once to download them, '
+                f"or copy that model's directory from the Hugging Face hub and name it as path: in "
+                f"drift.settings"
+            )
+        return f'"{path}" can\'t be loaded as a {model} model: {reason}'
+
+    with loading("fastcoref", advice):
+        return compat.construct(model, source, device)
+
+
+def _check_directory(path: Path, model: compat.ModelName) -> None:
+    config = path / "config.json"
+    if not config.is_file():
+        raise ValueError(f'path: there is no model directory "{path}" (no config.json in it)')
+    try:
+        head = json.loads(config.read_text("utf-8")).get("coref_head")
+    except (ValueError, AttributeError) as error:
+        raise ValueError(f'path: "{config}" is no model configuration: {error}') from error
+    if not isinstance(head, dict):
+        raise ValueError(f'path: "{path}" is no {model} model: its config.json has no "coref_head"')

@@ -1,0 +1,262 @@
+"""
+A model as resolver: asked what a question leans on, in the recorded and in the own history at once.
+
+Unlike the other resolvers it is asked on the event loop, while a turn is planned and before its timed ask is
+due, and it gives the verdict itself. It is shown as much of the histories as fits a budget. What it replies
+is checked (``llm_reply``); a reply that can't be used is shown to it once, with what is
+wrong. Replies are kept on disk.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import Any, ClassVar, Self, TypeVar
+
+from replay.core.adapter import Adapter
+from replay.core.asking.cached import CachingClient, Model, Question
+from replay.core.asking.opening import open_endpoints
+from replay.core.asking.prompt import Prompt, PromptError, short_hash
+from replay.core.asking.rate_limit import RateLimit
+from replay.core.asking.retries import RetryPolicy
+from replay.core.asking.tally import AskTally
+from replay.core.disk_cache import DiskCache, cache_path
+from replay.core.drift_evidence import Drift, Reading
+from replay.core.errors import AdapterError, Fault, PluginError, ReadingError, ScenarioError
+from replay.core.settings.choice import LimitSection
+from replay.core.settings.identity import identity
+from replay.core.settings.plugins import build, load, make
+from replay.core.settings.prices import NO_PRICES, Prices, PriceTable
+from replay.coreference.reading.resolver import Document
+from replay.coreference.service.history_budget import fit_histories
+from replay.coreference.service.llm_reply import MODE, VERSION, UnusableReplyError, drift_in, readings_in
+from replay.coreference.service.worker import ResolverChoice
+
+T = TypeVar("T")
+
+PATIENCE = RetryPolicy(timeout_s=60.0, attempts=3, retry_budget_s=60.0)
+FILE = "readings.db"
+HISTORY_CHARACTERS = 12_000
+LEAST_CHARACTERS = 200
+COMPLETION_TOKENS = 60
+"""About as long is a reply, for an estimate: 150 characters of JSON, whose tokens are short."""
+VARIABLES = ("question", "title", "section", "background", "recorded", "own", "compares")
+
+_FOLDER = Path(__file__).resolve().parent / "prompts"
+_RETRY = Prompt(_FOLDER / "retry.txt", ("prompt", "reply", "error"))
+
+
+@dataclass(slots=True, kw_only=True)
+class LlmResolver:
+    """Asks a chat system what questions lean on; an async context manager, open while it is asked."""
+
+    languages: ClassVar[None] = None
+    """It reads any."""
+    model: Model
+    prompt: Prompt
+    parameters: Mapping[str, Any] = field(default_factory=lambda: {"temperature": 0})
+    patience: RetryPolicy = PATIENCE
+    history_characters: int = HISTORY_CHARACTERS
+    """Of each history, and of the background, that it is shown."""
+    cache: Path | None = None
+    """Where replies are kept; None where they are not."""
+    tally: AskTally = field(default_factory=AskTally)
+    """What it took so far."""
+    _kept: DiskCache = field(init=False)
+    _asker: CachingClient = field(init=False)
+    _stack: AsyncExitStack = field(init=False, default_factory=AsyncExitStack)
+
+    def __post_init__(self) -> None:
+        self._kept = DiskCache(self.cache)
+        self._asker = CachingClient("resolver", self.patience, self._kept, self.tally)
+
+    @property
+    def signature(self) -> str:
+        """Model, prompt, parameters and budget: everything that can change a reading."""
+        parameters = json.dumps(dict(self.model.sent_parameters(self.parameters)), sort_keys=True)
+        asked = f"prompt:{self.prompt.hash},parameters:{short_hash(parameters)}"
+        return f"llm({self.model.signature},{asked},history:{self.history_characters})"
+
+    @property
+    def rule(self) -> str:
+        """How its replies become verdicts, as the detector's signature shows it."""
+        return f"{MODE}-{VERSION}"
+
+    async def __aenter__(self) -> Self:
+        await self._stack.enter_async_context(open_endpoints([self.model]))
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._stack.aclose()
+        self.tally.problems += [self._kept.problem] if self._kept.problem else []
+
+    async def read(self, document: Document) -> tuple[Reading, ...]:
+        """
+        What the question of *document* leans on; where nothing was said before it, nothing is asked.
+
+        Raises:
+            ReadingError: no reply came, or none that can be used.
+            RunStoppedError: the endpoint refuses our key and has answered nothing yet.
+        """
+        (shown,) = fit_histories([document], self.history_characters)
+        if not needs_asking(shown):
+            return ()
+        return await self._answered(shown, None, partial(readings_in, document=shown))
+
+    async def compare(self, gold: Document, predicted: Document) -> Drift:
+        """
+        Return the verdict on the question that stands in both documents.
+
+        Where what fits of them is equal, it is valid without an ask.
+
+        Raises:
+            ReadingError, RunStoppedError: as for ``read``.
+        """
+        shown, own = fit_histories([gold, predicted], self.history_characters)
+        if not needs_asking(shown, own):
+            return Drift(valid=True, mentions=(), mode=MODE)
+        return await self._answered(shown, own, partial(drift_in, gold=shown, predicted=own))
+
+    def question(self, gold: Document, predicted: Document | None = None) -> Question:
+        """
+        What is asked about the question of *gold*, alone or compared with *predicted*, which have to fit.
+
+        Raises:
+            PromptError: the prompt can't be filled in.
+        """
+        return Question(
+            model=self.model,
+            step="readings" if predicted is None else "drift",
+            prompt=self.prompt.render(prompt_variables(gold, predicted)),
+            parameters=self.model.sent_parameters(self.parameters),
+            depth=len(gold.turns) + 1,
+            sample="first",
+        )
+
+    async def _answered(self, gold: Document, predicted: Document | None, read: Callable[..., T]) -> T:
+        """Return what *read* makes of the first reply, or of a second one, whose wording may be unfit."""
+        self.tally.verdicts += 1
+        try:
+            first = self.question(gold, predicted)
+            # The recorded side alone depends on the data, so that systems and policies share it.
+            once = predicted is None
+            reply, _ = await self._asker.reply(first, once=once)
+            try:
+                return read(reply.text)
+            except UnusableReplyError as error:
+                said = {"prompt": first.prompt, "reply": reply.text, "error": str(error)}
+            again = replace(first, prompt=_RETRY.render(said), sample="again")
+            reply, _ = await self._asker.reply(again, once=once)
+            return read(reply.text, needs_wording=False)
+        except AdapterError as error:
+            self.tally.unscored += 1
+            raise ReadingError(f"the model gave no reply ({error.outcome}): {error}") from error
+        except UnusableReplyError as error:
+            self.tally.unscored += 1
+            self.tally.gave_up(f"a reply that can't be used: {error}")
+            raise ReadingError(f"the model gave no usable reading: {error}") from error
+        except PromptError as error:
+            self.tally.unscored += 1
+            raise ReadingError(f"the model's prompt can't be filled in: {error}") from error
+
+
+def llm_resolver(
+    *,
+    adapter: str,
+    folder: Path,
+    price_table: PriceTable = NO_PRICES,
+    settings: dict[str, Any] | None = None,
+    prompt: Path | None = None,
+    parameters: dict[str, Any] | None = None,
+    timeout_s: float = PATIENCE.timeout_s,
+    attempts: int = PATIENCE.attempts,
+    history_characters: int = HISTORY_CHARACTERS,
+    limit: LimitSection | None = None,
+    prices: Prices | None = None,
+    cache: bool | Path = True,
+) -> LlmResolver:
+    """
+    A resolver from a scenario's settings; *prompt* is a file, ours if left out.
+
+    Raises:
+        ScenarioError: the adapter can't be used.
+        ValueError: a number is out of its range, or the prompt can't be used.
+    """
+    if timeout_s <= 0 or attempts < 1:
+        raise ValueError("timeout_s must be above 0, attempts at least 1")
+    if history_characters < LEAST_CHARACTERS:
+        raise ValueError(f"history_characters: {history_characters} is less than {LEAST_CHARACTERS}")
+    given = settings or {}
+    try:
+        made = make("adapters", adapter, given, Adapter, folder=folder, key_path="settings")  # type: ignore[type-abstract]
+    except PluginError as error:
+        raise ScenarioError("settings", [Fault(path="adapter", message=str(error))]) from error
+    model = given.get("model")
+    kept = cache_path(FILE) if cache else None
+    return LlmResolver(
+        model=Model(
+            name=f"{adapter}/{model}" if model else adapter.rpartition("/")[2],
+            adapter=made,
+            identity=identity(adapter, given, folder),
+            limit=RateLimit(limit.asks, limit.per_s) if limit else None,
+            prices=prices or price_table.prices_of(model),
+        ),
+        prompt=Prompt(prompt or _FOLDER / "readings.txt", VARIABLES, needs=("own",)),
+        parameters={"temperature": 0} if parameters is None else parameters,
+        patience=replace(PATIENCE, timeout_s=timeout_s, attempts=attempts),
+        history_characters=history_characters,
+        cache=cache if isinstance(cache, Path) else kept,
+    )
+
+
+def asked_resolver(choice: ResolverChoice) -> LlmResolver | None:
+    """
+    The resolver of *choice* if it asks a model; None if it is one for worker processes.
+
+    Raises:
+        PluginError, ScenarioError: as for ``ResolverChoice.build``.
+    """
+    factory = load("resolvers", choice.name, choice.folder)
+    if factory is not llm_resolver:
+        return None
+    made: LlmResolver = build(
+        factory,
+        choice.settings,
+        provided={"price_table": choice.prices},
+        folder=choice.folder,
+        key_path="drift.settings",
+    )
+    return made
+
+
+def needs_asking(gold: Document, predicted: Document | None = None) -> bool:
+    """Whether something was said that the question could lean on, and the histories, if two, differ."""
+    if predicted is not None:
+        return gold != predicted
+    return bool(gold.turns or gold.title or gold.section or gold.background)
+
+
+def prompt_variables(gold: Document, predicted: Document | None) -> dict[str, Any]:
+    """
+    What a prompt may use.
+
+    ``question``, ``title``, ``section``, ``background``, ``recorded`` (the exchanges before the question,
+    with ``question`` and ``answer``), ``own`` (the same of the system's own history, or None where the
+    recorded one is read alone) and ``compares`` (whether there are two).
+    """
+    return {
+        "question": gold.question,
+        "title": gold.title,
+        "section": gold.section,
+        "background": gold.background,
+        "recorded": [{"question": e.question, "answer": e.answer} for e in gold.turns],
+        "own": predicted and [{"question": e.question, "answer": e.answer} for e in predicted.turns],
+        "compares": predicted is not None,
+    }

@@ -1,0 +1,1 @@
+"""Two readings of a question: does it still mean the same?"""

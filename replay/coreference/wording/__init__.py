@@ -1,0 +1,1 @@
+"""A reading of a question: the question in other words."""

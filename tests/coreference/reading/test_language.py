@@ -1,0 +1,137 @@
+"""Which language a question is in, and who is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from replay.coreference.reading.language import ENGLISH_ONLY, language_of, not_readable
+from replay.datasets.loading import read_conversations
+from tests.samples import SINGER, conversation
+
+SHIPPED = Path(__file__).parents[3] / "scenarios" / "conversations"
+GERMAN = conversation(("Wer war Clara Schumann?", "Eine deutsche Pianistin."), ("1896?", "Ihr Todesjahr."))
+
+
+def alone(question):
+    return language_of(question, conversation((question, None)))
+
+
+@pytest.mark.parametrize(
+    ("question", "language"),
+    [
+        ("Wer war das?", "de"),
+        ("Wann ist sie erreichbar?", "de"),
+        ("Was kostet der zweite Tarif, und ab wann gilt er?", "de"),
+        ("und wie viel kostet er im monat", "de"),
+        ("Und der andere?", "de"),
+        ("¿Cuánto cuesta?", "es"),
+        ("que version necesito para windows", "es"),
+        ("Dónde nació y con quién se casó?", "es"),
+        ("Combien coûte-t-il ?", "fr"),
+        ("Qu'est-ce qui est inclus ?", "fr"),
+        ("Quand est-elle née ?", "fr"),
+        # "aller" is German too, but what is English here ("on", "plus") is French as well.
+        ("Peut-on aller plus vite ?", "fr"),
+        ("Quando è nata?", "it"),
+        ("Hoeveel kost het?", "nl"),
+        ("Quanto custa para você?", "pt"),
+        ("Кто такой Чайковский?", "cyrillic"),
+        ("北京有多少人口？", "cjk"),
+        ("Kubernetes 和 Docker 有什么区别？", "cjk"),
+        ("東京の人口はどのくらいですか？", "hiragana"),
+        ("서울의 인구는 얼마입니까?", "hangul"),
+        ("متى ولد؟", "arabic"),
+        ("Ποιος έγραψε την Οδύσσεια;", "greek"),
+        ("Öğrenciler için indirim var mı?", "other"),
+        ("Ở đây có bao nhiêu người ạ?", "other"),
+        # Decomposed accents are the same letters.
+        ("Cua\u0301nto tiempo vivio\u0301 alli\u0301?", "es"),
+    ],
+)
+def test_small_words_and_letters_tell_the_language(question, language):
+    assert alone(question) == language
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "When did she die in the war?",
+        "Who sang La vie en rose?",
+        "Did she do La vie en rose and Non, je ne regrette rien?",
+        "How do you say 'wie geht es dir' in English?",
+        "oscar de la hoya net worth",
+        "De La Soul?",
+        "Y Tu Mamá También?",
+        "What about Cien años de soledad?",
+        "What does 東京 mean?",
+        "Who wrote Война и мир, and when?",
+        "What is the value of π?",
+        "π?",
+        "Is her fiancé from Zürich?",
+        "crème brûlée?",
+        "WHO WAS SHE?",
+        "2019?",
+        "?",
+        "",
+        "for de in los_angeles.con: print(und.die)",
+        "Zürich, Málaga, Curaçao?",
+        "Ở ạ?",
+        "cd /usr/nicht /opt/wir",
+        "What's in /etc/der/und.conf and ist@das.de?",
+        "So was in an also no me?",
+    ],
+)
+def test_names_titles_and_code_make_no_question_foreign(question):
+    assert not_readable(question, conversation((question, None)), ENGLISH_ONLY) is None
+    assert not_readable(question, SINGER, ENGLISH_ONLY) is None
+
+
+def test_no_shipped_question_is_refused():
+    paths = sorted(SHIPPED.glob("*.jsonl"))
+    talks = list(read_conversations(paths, reader=None, on_bad=None, limit=None))
+    questions = [(turn.question, talk) for talk in talks for turn in talk.turns]
+
+    assert len(questions) > 100
+    assert [q for q, talk in questions if not_readable(q, talk, ENGLISH_ONLY)] == []
+
+
+def test_where_a_question_is_too_short_to_tell_its_conversation_decides():
+    assert alone("1896?") is None
+    assert language_of("1896?", GERMAN) == "de"
+    assert language_of("Clara?", SINGER) == "en"
+    # One small word may be a title; in English company it is taken for one.
+    assert (alone("Warum?"), language_of("Warum?", SINGER)) == ("de", "en")
+
+
+def test_a_clear_question_is_read_whatever_its_conversation_is_in():
+    assert language_of("Where was she born, and who taught her?", GERMAN) == "en"
+    assert language_of("Wann wurde sie geboren?", SINGER) == "de"
+
+
+def test_the_recorded_answers_tell_too():
+    talk = conversation(("2019?", "Im Jahr danach wurde sie wieder eröffnet."), ("2020?", None))
+
+    assert language_of("2020?", talk) == "de"
+
+
+def test_a_refusal_names_what_was_wanted_and_what_was_found():
+    german, chinese = GERMAN.turns[0].question, "北京有多少人口？"
+
+    assert not_readable(german, GERMAN, ENGLISH_ONLY) == "the question is not English (German)"
+    assert (
+        not_readable(german, GERMAN, frozenset({"fr", "en"}))
+        == "the question is not English or French (German)"
+    )
+    assert not_readable(chinese, GERMAN, ENGLISH_ONLY) == "the question is not English (Chinese characters)"
+    assert not_readable("Где?", GERMAN, ENGLISH_ONLY) == "the question is not English (Cyrillic script)"
+    assert not_readable("Where was she?", GERMAN, frozenset({"de"})) == "the question is not German (English)"
+
+
+def test_who_reads_a_language_or_any_is_refused_nothing():
+    question = GERMAN.turns[0].question
+
+    assert not_readable(question, GERMAN, frozenset({"en", "de"})) is None
+    assert not_readable(question, GERMAN, None) is None
+    assert not_readable("?", conversation(("?", None)), frozenset({"de"})) is None

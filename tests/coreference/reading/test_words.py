@@ -1,0 +1,136 @@
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, strategies as st
+
+from replay.coreference.reading.words import (
+    comparable_words,
+    content_words,
+    normal_form,
+    tokens,
+    word_f1,
+    words,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Did she like it?", ["Did", "she", "like", "it", "?"]),
+        ("Ann Lee's voice", ["Ann", "Lee", "'s", "voice"]),
+        ("they’re", ["they", "’re"]),
+        ("didn't O'Brien", ["didn't", "O'Brien"]),
+        ("R&B in the U.S. in the 1980s", ["R&B", "in", "the", "U.S.", "in", "the", "1980s"]),
+        ("1,000 copies, 3.5 stars", ["1,000", "copies", ",", "3.5", "stars"]),
+        ("album.He", ["album", ".", "He"]),
+        ("李安 film", ["李", "安", "film"]),
+        ("हिन्दी", ["हिन्दी"]),
+        ("a\x00b", ["a", "\x00", "b"]),
+    ],
+)
+def test_tokens(text, expected):
+    assert [token.text for token in tokens(text)] == expected
+
+
+@given(st.text())
+def test_tokens_cover_everything_but_spaces(text):
+    found = tokens(text)
+
+    assert all(text[t.start : t.end] == t.text and t.text for t in found)
+    assert all(a.end <= b.start for a, b in pairwise(found))
+    gaps = [
+        text[a:b]
+        for a, b in zip([0, *(t.end for t in found)], [*(t.start for t in found), None], strict=True)
+    ]
+    assert all(not any(c.isalnum() for c in gap) for gap in gaps)
+
+
+@given(st.text(st.characters(max_codepoint=127)))
+def test_what_is_found_in_ascii_is_found_beside_other_letters(text):
+    assert tokens(f"{text} é")[:-1] == tokens(text)
+
+
+@pytest.mark.parametrize(
+    ("word", "normal"),
+    [("Čilić", "cilic"), ("U.S.", "u.s"), ("1,000", "1000"), ("don’t", "don't"), (".", ".")],
+)
+def test_normal_form(word, normal):
+    assert normal_form(word) == normal
+
+
+def test_content_words_leave_out_case_articles_pronouns_and_punctuation():
+    assert content_words("The dog, and HER voice.") == ("dog", "voice")
+    assert words("The dog's voice") == ("the", "dog", "voice")
+
+
+def test_a_name_of_function_words_alone_still_agrees_with_itself():
+    """The band "The Who" and the film "It" have no content word."""
+    for name in ("The Who", "It", "!!!"):
+        assert word_f1(comparable_words(name), comparable_words(name)) == 1.0
+
+
+@given(st.text(), st.text())
+def test_word_f1_is_symmetric_and_in_the_unit_interval(first, second):
+    a, b = comparable_words(first), comparable_words(second)
+
+    assert word_f1(a, b) == word_f1(b, a)
+    assert 0.0 <= word_f1(a, b) <= 1.0
+
+
+@given(st.text().filter(str.strip))
+def test_a_text_agrees_with_itself(text):
+    assert word_f1(comparable_words(text), comparable_words(text)) == 1.0
+
+
+def test_articles_are_no_agreement():
+    assert word_f1(comparable_words("the dog"), comparable_words("the cat")) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("word", "normal"),
+    [
+        ("É", "e"),
+        ("ß", "ss"),
+        ("1,000.5", "1000.5"),
+        ("X,Y", "x,y"),
+        ("A.B.", "a.b"),
+        ("...", "..."),
+        ("2nd", "2nd"),
+    ],
+)
+def test_the_normal_form_of_odd_words(word, normal):
+    assert normal_form(word) == normal
+
+
+@pytest.mark.parametrize(
+    ("text", "compared"),
+    [
+        ("The Who", ("the", "who")),
+        ("Ann's 1,000 U.S. dogs", ("ann", "1000", "u.s", "dogs")),
+        ("!!! ???", ("!!!", "???")),
+        (" ", ()),
+    ],
+)
+def test_a_text_is_compared_by_the_best_that_it_has(text, compared):
+    assert comparable_words(text) == compared
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "f1"),
+    [("a b", "b c", 0.5), ("a a b", "a c", 0.4), ("", "a", 0.0), ("a", "a", 1.0), ("a", "b", 0.0)],
+)
+def test_word_f1_by_hand(first, second, f1):
+    assert word_f1(first.split(), second.split()) == f1
+
+
+def test_a_token_is_a_word_by_its_first_character_and_capitalised_too():
+    found = [(token.text, token.is_word, token.is_capitalized) for token in tokens("(Ann's É 1x '")]
+
+    assert found == [
+        ("(", False, False),
+        ("Ann", True, True),
+        ("'s", False, False),
+        ("É", True, True),
+        ("1x", True, False),
+        ("'", False, False),
+    ]

@@ -1,0 +1,407 @@
+"""The resolver behind worker processes, batches and a cache."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from concurrent.futures import Executor, Future
+from pathlib import Path
+
+import pytest
+
+from replay.core.errors import PluginNotFoundError, ReadingError, ResolverError, ScenarioError
+from replay.core.history import Exchange
+from replay.coreference.reading.resolver import Document
+from replay.coreference.service import worker_pool
+from replay.coreference.service.service import CoreferenceService, ResolverChoice, out_of_the_way
+from replay.coreference.service.worker import READINGS
+from replay.coreference.service.worker_pool import WorkerPool
+from replay.coreference.verdict import hard, strict
+from tests.waiting import PATIENCE_S, until, until_async
+
+pytestmark = pytest.mark.usefixtures("code_runs")
+
+
+def document(n: int) -> Document:
+    return Document(question=f"Did he like it {n}?", turns=(Exchange(question="Who?", answer="Bob Stone."),))
+
+
+@pytest.fixture
+def resolvers(tmp_path):
+    """Resolvers of a user's own, that note each batch, die or fail as told."""
+    (tmp_path / "mine.py").write_text(
+        textwrap.dedent(
+            """
+            import os, signal
+            from pathlib import Path
+
+            class Noting:
+                signature = "noting-1"
+                def __init__(self, folder: Path):
+                    self.folder = folder
+                def resolve(self, documents):
+                    with (self.folder / "batches").open("a") as file:
+                        file.write(f"{len(documents)}\\n")
+                    if any("fail" in d.question for d in documents):
+                        raise ValueError("no such luck")
+                    if any("late" in d.question for d in documents):
+                        raise TimeoutError("too late")
+                    if any("stop" in d.question for d in documents):
+                        os.kill(os.getpid(), signal.SIGSTOP)
+                    deadly = self.folder / "deadly"
+                    if deadly.exists():
+                        times = int(deadly.read_text()) - 1
+                        deadly.write_text(str(times)) if times else deadly.unlink()
+                        os._exit(9)
+                    return [[] for _ in documents]
+            """
+        )
+    )
+    return tmp_path
+
+
+def service(folder, workers=0, **settings) -> CoreferenceService:
+    choice = ResolverChoice(name="mine.py:Noting", settings={}, folder=folder)
+    return CoreferenceService(choice, workers=workers, **settings)
+
+
+def after(answer: str, question: str = "Did he like it?") -> Document:
+    return Document(question=question, turns=(Exchange(question="Who?", answer=answer),))
+
+
+def batches(folder) -> list[int]:
+    return [int(line) for line in (folder / "batches").read_text().split()]
+
+
+async def test_a_document_is_resolved_once_however_often_it_is_asked(resolvers):
+    async with service(resolvers) as coreference:
+        await asyncio.gather(*(coreference.read(document(1)) for _ in range(50)))
+        await coreference.read(document(1))
+    assert sum(batches(resolvers)) == 1
+
+
+async def test_another_class_may_stand_where_that_of_futures_was(resolvers, monkeypatch):
+    """As nest_asyncio, which several harnesses and notebooks apply, puts one there."""
+    monkeypatch.setattr(asyncio, "Future", type("Future", (), {}))
+    async with service(resolvers) as coreference:
+        assert await coreference.read(document(1)) == ()
+
+
+async def test_where_no_process_may_be_started_that_is_said_with_the_way_out(resolvers, monkeypatch):
+    """In a worker of a ``multiprocessing.Pool``."""
+    monkeypatch.setitem(multiprocessing.current_process()._config, "daemon", True)
+    with pytest.raises(ResolverError, match=r"worker .* set drift.nlp_workers to 0"):
+        await CoreferenceService(ResolverChoice(settings={}, folder=Path()), workers=1).__aenter__()
+    async with service(resolvers) as coreference:  # in this process
+        assert await coreference.clusters(document(1)) == []
+
+
+async def test_what_waits_goes_together(resolvers):
+    async with service(resolvers) as coreference:
+        await asyncio.gather(*(coreference.read(document(n)) for n in range(100)))
+    assert sum(batches(resolvers)) == 100
+    assert len(batches(resolvers)) <= 4
+
+
+async def test_a_cancelled_caller_takes_nothing_from_the_others(resolvers):
+    async with service(resolvers) as coreference:
+        first = asyncio.create_task(coreference.read(document(1)))
+        second = asyncio.create_task(coreference.read(document(1)))
+        await asyncio.sleep(0)
+        first.cancel()
+        assert await second == ()
+
+
+async def test_a_failing_resolver_is_an_error_for_those_who_asked(resolvers):
+    async with service(resolvers) as coreference:
+        with pytest.raises(ResolverError, match="no such luck"):
+            await coreference.read(Document(question="fail"))
+        assert await coreference.read(document(2)) == ()
+
+
+async def test_a_resolver_that_gives_up_on_something_of_its_own_is_no_worker_without_an_answer(resolvers):
+    async with service(resolvers, workers=1) as coreference:
+        with pytest.raises(ResolverError, match="TimeoutError: too late"):
+            await coreference.read(Document(question="late"))
+    assert batches(resolvers) == [1]
+
+
+async def test_a_worker_that_died_is_replaced_and_its_question_asked_again(resolvers):
+    (resolvers / "deadly").write_text("1")
+    async with service(resolvers, workers=1) as coreference:
+        assert await coreference.read(document(1)) == ()
+    assert batches(resolvers) == [1, 1]
+
+
+async def test_a_question_that_kills_twice_is_an_error_that_says_so(resolvers):
+    (resolvers / "deadly").write_text("2")
+    async with service(resolvers, workers=1) as coreference:
+        with pytest.raises(ReadingError, match="died twice"):
+            await coreference.read(document(1))
+        assert await coreference.read(document(2)) == ()
+
+
+STOPS = pytest.mark.skipif(os.name != "posix", reason="stops processes by signal")
+STARTED_S = 6.0
+"""Long enough for a worker that starts on a busy machine and answers."""
+
+
+@STOPS
+async def test_a_question_that_stops_its_workers_is_not_read_and_the_next_one_is(resolvers):
+    async with service(resolvers, workers=1, timeout_s=0.5) as coreference:
+        with pytest.raises(
+            ReadingError, match=r"no coreference worker answered within 0\.5 s, twice: a larger"
+        ):
+            await coreference.read(Document(question="stop"))
+        coreference._pool._timeout_s = PATIENCE_S
+        assert await coreference.read(document(2)) == ()
+
+
+@STOPS
+async def test_a_stopped_worker_is_replaced_and_nothing_is_lost(resolvers):
+    async with service(resolvers, workers=1, timeout_s=STARTED_S) as coreference:
+        await coreference.read(document(1))
+        os.kill(_only_worker(), signal.SIGSTOP)
+        assert await coreference.read(document(2)) == ()
+
+
+@STOPS
+@pytest.mark.parametrize("number", [signal.SIGSTOP, signal.SIGKILL])
+async def test_the_end_waits_for_no_worker_that_is_stopped_or_dead(resolvers, number):
+    async with service(resolvers, workers=1) as coreference, asyncio.timeout(PATIENCE_S):
+        await coreference.read(document(1))
+        worker = _only_worker()
+        os.kill(worker, number)
+        reading = asyncio.create_task(coreference.read(document(2)))
+        await asyncio.sleep(0)
+        reading.cancel()
+    assert not _runs(worker)
+
+
+def _only_worker() -> int:
+    """The process id of the coreference worker of this process."""
+    (worker,) = (child.pid for child in multiprocessing.active_children() if "Loky" in child.name)
+    assert worker is not None
+    return worker
+
+
+async def test_each_side_of_all_pairs_is_resolved_together_and_each_document_once(resolvers):
+    async with service(resolvers) as coreference:
+        pairs = [(document(n), after(f"Own {n}, {own}.")) for n in range(3) for own in range(2)]
+        await asyncio.gather(*(coreference.drift(*pair, mode="hard") for pair in pairs))
+        assert coreference.resolved == 3 + 6
+    assert batches(resolvers) == [3, 6]
+
+
+async def test_the_own_history_of_a_question_that_leans_on_nothing_is_not_read(resolvers):
+    async with service(resolvers) as coreference:
+        assert (await coreference.drift(document(1), after("Ann."))).valid
+    assert batches(resolvers) == [1]
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+async def test_the_gold_side_is_remembered_for_other_systems_and_a_pair_for_the_same(resolvers, workers):
+    async with service(resolvers, workers) as coreference:
+        for answer, resolved in [("Ann.", 2), ("Ann.", 2), ("Carl.", 3)]:
+            await coreference.drift(document(1), after(answer), mode="hard")
+            assert coreference.resolved == resolved
+        await coreference.read(document(1), gold=True)
+        await coreference.drift(document(1), after("Ann."), mode="strict")
+        assert coreference.resolved == 3
+
+
+async def test_equal_histories_are_read_once(resolvers):
+    async with service(resolvers) as coreference:
+        drift = await coreference.drift(document(1), document(1))
+    assert drift.valid
+    assert batches(resolvers) == [1]
+
+
+async def test_the_pair_asked_longest_ago_is_forgotten(resolvers, monkeypatch):
+    monkeypatch.setattr("replay.coreference.service.service.REMEMBERED", 2)
+    resolved = []
+    async with service(resolvers) as coreference:
+        for n in (0, 1, 0, 2, 0, 1):
+            await coreference.drift(document(n), after(f"Own {n}."), mode="hard")
+            resolved.append(coreference.resolved)
+    assert resolved == [2, 4, 4, 6, 6, 7], "the worker still knows the gold side"
+
+
+async def test_the_gold_side_asked_longest_ago_is_forgotten(resolvers, monkeypatch):
+    monkeypatch.setattr("replay.coreference.service.worker.REMEMBERED_DOCUMENTS", 2)
+    resolved = []
+    async with service(resolvers) as coreference:
+        for own, n in enumerate((0, 1, 0, 2, 0, 1)):
+            await coreference.drift(document(n), after(f"Own {own}."), mode="hard")
+            resolved.append(coreference.resolved)
+    assert resolved == [2, 4, 5, 7, 8, 10]
+
+
+@pytest.mark.parametrize("mode", ["strict", "hard"])
+@pytest.mark.parametrize("workers", [0, 1])
+async def test_a_verdict_is_that_of_the_rule_on_both_readings(workers, mode):
+    gold, own = after("Ann Lee sang it.", "Where was she born?"), after("Bob Stone.", "Where was she born?")
+    async with CoreferenceService(ResolverChoice(settings={}, folder=Path()), workers=workers) as coreference:
+        readings = [await coreference.read(one) for one in (gold, own)]
+        found = await coreference.drift(gold, own, mode=mode, threshold=0.1)
+        lenient = await coreference.drift(gold, own, mode=mode, threshold=1.0)
+    documents = {"gold_document": gold, "predicted_document": own}
+    learned = strict.compare(*readings, **documents, threshold=0.1)
+    assert found == (learned if mode == "strict" else hard.compare(*readings))
+    assert found.mentions
+    assert not found.valid
+    assert lenient.valid == (mode == "strict")
+
+
+async def test_a_failure_is_no_verdict_and_is_not_remembered(resolvers):
+    (resolvers / "deadly").write_text("2")
+    async with service(resolvers, workers=1) as coreference:
+        with pytest.raises(ReadingError, match="died twice"):
+            await coreference.drift(document(1), after("Ann."))
+        assert (await coreference.drift(document(1), after("Ann."))).valid
+
+
+async def test_who_asks_just_as_the_last_batch_is_done_is_answered_too(resolvers, monkeypatch):
+    async def at_once(self, task, batch):
+        return [READINGS.pack(())] * len(batch), len(batch)
+
+    async def read_in_the_next_step(coreference):
+        await asyncio.sleep(0)
+        return await coreference.read(document(2))
+
+    monkeypatch.setattr(WorkerPool, "compute", at_once)
+    async with service(resolvers) as coreference, asyncio.timeout(PATIENCE_S):
+        found = await asyncio.gather(coreference.read(document(1)), read_in_the_next_step(coreference))
+    assert found == [(), ()]
+
+
+async def test_a_text_with_half_a_surrogate_pair_gets_to_a_worker_and_back(resolvers):
+    async with service(resolvers, workers=1) as coreference:
+        assert (await coreference.drift(after("\ud83d"), after("Ann."))).valid
+
+
+@pytest.mark.skipif(not hasattr(os, "nice"), reason="priorities are set by nice")
+async def test_workers_run_at_lower_priority_in_processes_of_their_own(tmp_path):
+    (tmp_path / "mine.py").write_text(
+        "import os\n"
+        "class Who:\n"
+        "    signature = 'who-1'\n"
+        "    def resolve(self, documents):\n"
+        "        open('who', 'w').write(f'{os.getpid()} {os.nice(0)}')\n"
+        "        return [[] for _ in documents]\n"
+    )
+    choice = ResolverChoice(name="mine.py:Who", settings={}, folder=tmp_path)
+    before = os.getcwd()
+    os.chdir(tmp_path)
+    try:
+        async with CoreferenceService(choice, workers=1) as coreference:
+            await coreference.read(document(1))
+    finally:
+        os.chdir(before)
+    pid, nice = map(int, (tmp_path / "who").read_text().split())
+    assert pid != os.getpid()
+    assert nice == min(os.nice(0) + 10, 19)
+
+
+def test_a_wrong_resolver_is_found_before_anything_starts(tmp_path):
+    with pytest.raises(PluginNotFoundError, match='did you mean "embedded"'):
+        CoreferenceService(ResolverChoice(name="embeded", settings={}, folder=tmp_path))
+    with pytest.raises(ScenarioError, match="temperature"):
+        CoreferenceService(ResolverChoice(settings={"temperature": 1}, folder=tmp_path))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="kills a process by signal")
+def test_workers_leave_with_a_killed_parent():
+    program = textwrap.dedent(
+        """
+        import asyncio, multiprocessing, pathlib, sys, time
+        from replay.coreference.reading.resolver import Document
+        from replay.coreference.service.service import CoreferenceService, ResolverChoice, out_of_the_way
+
+        async def main():
+            choice = ResolverChoice(settings={}, folder=pathlib.Path())
+            async with CoreferenceService(choice, workers=1) as service:
+                await service.read(Document(question="Did he?"))
+                print(multiprocessing.active_children()[0].pid, flush=True)
+                await asyncio.sleep(60)
+
+        if __name__ == "__main__":
+            asyncio.run(main())
+        """
+    )
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        worker = int(parent.stdout.readline())
+        parent.send_signal(signal.SIGKILL)
+        parent.wait()
+    until(lambda: not _runs(worker))
+
+
+def _runs(pid: int) -> bool:
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+async def test_what_waits_in_the_pool_is_not_cancelled_when_the_service_ends(resolvers, monkeypatch):
+    """loky's thread dies over a cancelled future where it kills workers, and prints its traceback."""
+    submitted: list[Future[object]] = []
+
+    class Waiting(Executor):
+        def submit(self, *_: object) -> Future[object]:
+            submitted.append(Future())
+            return submitted[-1]
+
+    monkeypatch.setattr(WorkerPool, "_new_pool", lambda _: Waiting())
+    async with service(resolvers, workers=1) as waiting:
+        asker = asyncio.create_task(waiting.read(document(1)))
+        await until_async(lambda: submitted)
+        asker.cancel()
+    assert [future.cancelled() for future in submitted] == [False]
+
+
+async def test_what_is_out_of_the_way_comes_after_all_else(resolvers, monkeypatch):
+    monkeypatch.setattr("replay.coreference.service.service.LARGEST_BATCH", 2)
+    answered = []
+
+    async def read(n):
+        await coreference.read(document(n))
+        answered.append(n)
+
+    async with service(resolvers) as coreference, asyncio.TaskGroup() as tasks:
+        with out_of_the_way():
+            for n in range(6):
+                tasks.create_task(read(n))
+        tasks.create_task(read(10))
+        tasks.create_task(read(11))
+
+    assert sorted(answered) == [*range(6), 10, 11]
+    assert {10, 11} <= set(answered[:4]), "no more than a batch of the others was begun before"
+
+
+async def test_of_a_batch_that_kills_workers_all_others_are_read_one_by_one(resolvers):
+    (resolvers / "deadly").write_text("4")
+    async with service(resolvers, workers=1) as coreference:
+        found = await asyncio.gather(
+            *(coreference.read(document(n)) for n in range(3)), return_exceptions=True
+        )
+    assert [isinstance(one, ReadingError) for one in found] == [True, False, False]
+
+
+async def test_workers_that_can_not_be_started_are_an_error_of_ours(monkeypatch):
+    """A process may have too few file descriptors for the queues of its workers, or too little memory."""
+
+    def no_pool(*_, **__):
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr(worker_pool, "LokyPool", no_pool)
+    with pytest.raises(ResolverError, match=r"can't be started: .*Too many open files; .*nlp_workers to 0"):
+        await CoreferenceService(ResolverChoice(settings={}, folder=Path()), workers=1).__aenter__()
