@@ -4,8 +4,8 @@ section 5).
 
 The system sees its own answers. When the recorded question drifted, it is put so that it means what it
 meant in the gold history, by substitution or by another rewriter; the rewritten question is asked and
-stays in the history. With ``always`` every question is put as ``augment`` puts it: the same words after
-the system's own history that ``augment`` asks after the gold one.
+stays in the history. With ``always`` all others are put as ``augment`` puts them: only where the edit is
+sure, since they may well be understood as they are.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class RewritePolicy:
         assessment = await self.detector.assess(conversation, depth, played)
         drift = assessment.drift
         question, note = recorded, None
-        if self.always and assessment.published is None:
+        if self.always and assessment.published is None and not drift.invalid:
             resolved = await resolved_question(self.detector, self.rewriter, conversation, depth)
             question, note = (recorded, None) if isinstance(resolved, Drift) else resolved
         elif self.always or drift.invalid:
@@ -60,6 +60,7 @@ class RewritePolicy:
                 conversation=conversation,
                 depth=depth,
                 readings=tuple(mention.gold for mention in drift.mentions),
+                invalid=drift.invalid,
                 published=assessment.published,
             )
             question, note = await attempted(self.rewriter, request)

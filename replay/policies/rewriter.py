@@ -20,7 +20,7 @@ from replay.core.drift_evidence import Drift, Reading
 from replay.core.errors import Fault, PluginError, RewriteError, ScenarioError
 from replay.core.settings.plugins import make
 from replay.coreference.drift import DriftDetector
-from replay.coreference.wording.rewriting import MIN_PROBABILITY, rewrite
+from replay.coreference.wording.rewriting import MIN_PROBABILITY, MIN_PROBABILITY_VALID, rewrite
 
 SUBSTITUTION_VERSION = 6
 """Raised whenever a rewritten question could come out differently."""
@@ -35,6 +35,8 @@ class RewriteRequest:
     """1-based; the question is that turn's."""
     readings: tuple[Reading, ...]
     """What its mentions refer to in the recorded history."""
+    invalid: bool = False
+    """Whether it is known to mean something else in the system's own history."""
     published: str | None = None
     """The question as the published rule rewrites it, where drift is detected by that rule."""
 
@@ -69,19 +71,25 @@ class SubstitutionRewriter:
 
     min_probability: float = MIN_PROBABILITY
     """An edit less probable than this to make the question better is not made; see ``rewriting.rewrite``."""
+    min_probability_valid: float = MIN_PROBABILITY_VALID
+    """The same, of questions that aren't known to have drifted: all of ``augment``'s, and those that
+    ``rewrite`` puts anew only with ``always``."""
 
     def __post_init__(self) -> None:
-        if not 0 <= self.min_probability <= 1:
-            raise ValueError(f"min_probability: {self.min_probability} is not between 0 and 1")
+        for name in ("min_probability", "min_probability_valid"):
+            if not 0 <= (value := getattr(self, name)) <= 1:
+                raise ValueError(f"{name}: {value} is not between 0 and 1")
 
     @property
     def signature(self) -> str:
-        return f"substitution-{SUBSTITUTION_VERSION}+p{self.min_probability:g}"
+        least = f"p{self.min_probability:g}+v{self.min_probability_valid:g}"
+        return f"substitution-{SUBSTITUTION_VERSION}+{least}"
 
     async def rewrite(self, request: RewriteRequest) -> str:
         if request.published is not None:
             return request.published
-        return rewrite(request.question, request.readings, min_probability=self.min_probability)
+        least = self.min_probability if request.invalid else self.min_probability_valid
+        return rewrite(request.question, request.readings, min_probability=least)
 
 
 async def attempted(rewriter: Rewriter, request: RewriteRequest) -> tuple[str, str | None]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
+from replay.core.drift_evidence import Mention, Reading
 from replay.core.history import Exchange
 from replay.policies.augment import AugmentPolicy
 from replay.policies.filter import FilterPolicy
@@ -12,6 +13,7 @@ from replay.policies.gold import GoldPolicy
 from replay.policies.pred import PredPolicy
 from replay.policies.replace import ReplacePolicy
 from replay.policies.rewrite import RewritePolicy
+from replay.policies.rewriter import RewriteRequest, SubstitutionRewriter
 from tests.samples import ALICE, SINGER, Fake, conversation, detector, play
 
 ASTRAY = ("It is a song.", "I don't know.", "No idea.", "Nothing.")
@@ -107,6 +109,20 @@ async def test_rewrite_always_asks_after_the_own_history_what_augment_asks_after
     assert [r.asked for r in rewritten] == [r.asked for r in astray] == [r.asked for r in augmented]
     assert [r.edit for r in rewritten][:2] == ["kept", "rewritten"]
     assert all(r.drift.valid for r in rewritten)
+
+
+async def test_a_question_that_may_be_understood_as_it_is_needs_a_surer_edit():
+    she = Mention(start=10, end=13, text="she", kind="pronoun")
+    likely = Reading(mention=she, antecedent="Alice Okafor", worth=0.7)
+
+    async def asked(*, invalid: bool, **settings: float) -> str:
+        request = RewriteRequest(conversation=SINGER, depth=2, readings=(likely,), invalid=invalid)
+        return await SubstitutionRewriter(**settings).rewrite(request)
+
+    assert await asked(invalid=True) == "Where was Alice Okafor born?"
+    assert await asked(invalid=False) == "Where was she born?"
+    assert await asked(invalid=False, min_probability_valid=0.7) == "Where was Alice Okafor born?"
+    assert await asked(invalid=True, min_probability=0.8) == "Where was she born?"
 
 
 async def test_gold_can_ask_the_standalone_question_after_the_recorded_history():
