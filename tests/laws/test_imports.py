@@ -33,7 +33,7 @@ ROOMS = {
     "scenario/assertions": "core core/settings store scorers scorers/checks scorers/judges statistics",
     "scenario": "core core/settings core/asking datasets scorers scorers/checks scorers/judges "
     "coreference policies play play/load scenario/assertions",
-    "workers": "core core/asking store play play/load scenario",
+    "workers": "core core/asking play play/load scenario",
     "workers/cluster": "core core/settings core/asking store scorers play play/load scenario workers",
     "load": "core core/settings core/asking datasets store scorers statistics statistics/load "
     "coreference policies play play/load scenario workers workers/cluster",
