@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any
 
 from replay.core.asking.opening import open_endpoints
@@ -17,7 +17,6 @@ from replay.play.loop_lag import InFlightRequests, LagSummary, LoopLag
 from replay.play.play import Play
 from replay.play.player import Player
 from replay.policies.rewriter import opened
-from replay.results.answer_cache_notes import cache_problems
 from replay.runs.play_share import play_options
 from replay.runs.play_worker import with_own_resolver
 from replay.scenario.assembly import Assembly, assemble
@@ -25,16 +24,9 @@ from replay.store.schema import from_json, to_json
 from replay.workers.cluster.actor import Inputs, Outbox
 from replay.workers.job import WorkerJob
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ActorReport:
-    """What an actor knows at its end."""
-
-    lags: Mapping[str, LagSummary]
-    """How far its event loop lagged behind, by system."""
-    asked: AskTally | None
-    """What it asked of its resolver, where that is a model."""
-    cache_problems: set[str]
+ActorReport = tuple[Mapping[str, LagSummary], AskTally | None]
+"""What an actor knows at its end: how far its event loop lagged behind, by system; what it asked of its
+resolver, where that is a model."""
 
 
 @asynccontextmanager
@@ -78,10 +70,8 @@ class PlayWork:
 
     def report(self) -> ActorReport:
         """Return what is known at the end."""
-        asked, problems = self._assembly.service.asked, cache_problems(self._assembly.systems)
-        return ActorReport(
-            lags=self._lag.summaries(), asked=asked.tally if asked else None, cache_problems=problems
-        )
+        asked = self._assembly.service.asked
+        return self._lag.summaries(), asked.tally if asked else None
 
 
 def pack_play(play: Play) -> tuple[str, str, dict[str, Any]]:

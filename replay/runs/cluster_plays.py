@@ -22,7 +22,6 @@ from replay.play.engine import SharedIterator
 from replay.play.first_failure import first_failure
 from replay.play.load.level import share_of
 from replay.play.play import Play
-from replay.results.answer_cache_notes import keep_cache_problems
 from replay.results.cluster_loss import lost_sessions, lost_turn
 from replay.results.rerun_plan import Rerun
 from replay.results.versions import with_versions
@@ -78,11 +77,10 @@ async def play_on_cluster(
         async with open_actor_pool(assembly, most=most, plays=plays) as pool, run.status.shown(show):
             await run.play(pool)
     finally:
-        for report in run.reports:
-            if assembly.service.asked is not None and report.asked is not None:
-                assembly.service.asked.tally.add(report.asked)
-    keep_cache_problems(store, set().union(*(report.cache_problems for report in run.reports)))
-    return worst_lags(report.lags for report in run.reports)
+        for _, asked in run.reports:
+            if assembly.service.asked is not None and asked is not None:
+                assembly.service.asked.tally.add(asked)
+    return worst_lags(lags for lags, _ in run.reports)
 
 
 class _ClusterRun:

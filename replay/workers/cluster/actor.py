@@ -1,17 +1,17 @@
 """
 An actor of Ray's on a node: it plays as a worker of one machine does, and its records are fetched.
 
-A record is durable once the batch that it came in is acknowledged, which the next fetch does. Who plays waits
-for that before the next question. So an actor whose program or network is gone asks at most the questions
-that are under way, and nothing has to be kept on a node.
+The program fetches batch after batch, and the next fetch says that the batch before is in the run's
+database. Who plays waits for that before the next question. So an actor whose program or network is gone asks
+at most the questions that are under way, and nothing has to be kept on a node.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from importlib import import_module
 from time import perf_counter
 from typing import Any, NamedTuple, Protocol
@@ -24,7 +24,7 @@ from replay.core.record import TurnRecord
 from replay.core.step import Step, TurnPlace
 from replay.play.first_failure import first_failure, gather_or_cancel
 from replay.play.load.level import share_of
-from replay.store.schema import Row, from_json, record_row
+from replay.store.schema import from_json, record_row
 from replay.store.store import now
 from replay.workers.cluster.job_files import Files, Variables, unpacked_job_files
 from replay.workers.job import WorkerJob
@@ -34,32 +34,13 @@ TOGETHER_S = 0.005
 """A call costs a millisecond of both ends: what comes within this time goes with one."""
 
 
-class AskFailure(NamedTuple):
-    """An ask that failed for good; what becomes of the run is the program's to say."""
-
-    name: str
-    """The endpoint's."""
-    message: str
-    status: int | None
-    answered: set[str]
-    """Endpoints that answered since the last failure or batch."""
-
-
-@dataclass(slots=True, kw_only=True)
-class RecordBatch:
+class RecordBatch(NamedTuple):
     """All that came since the last one."""
 
-    number: int
-    rows: list[Row] = field(default_factory=list)
-    steps: list[tuple[TurnPlace, int, str, Step]] = field(default_factory=list)
-    raw: list[RawReply] = field(default_factory=list)
-    events: list[tuple[str, Any]] = field(default_factory=list)
-    failures: list[AskFailure] = field(default_factory=list)
-    answered: set[str] = field(default_factory=set)
-    counted: list[Any] = field(default_factory=list)
-    """What a load run counts for its display."""
-    logs: list[Told] = field(default_factory=list)
-    is_last: bool = False
+    items: Sequence[tuple[str, Any]]
+    """In their order: ``row``, ``step``, ``raw``, ``event``, ``answered``, ``failed``, ``counted``,
+    ``logged`` or ``flushed``, and what it is."""
+    is_last: bool
 
 
 class Outbox:
@@ -69,82 +50,79 @@ class Outbox:
     """Never set: where the program stops the run, nothing more is acknowledged."""
 
     def __init__(self) -> None:
-        self._batch = RecordBatch(number=1)
-        self._written: list[asyncio.Future[None]] = []
-        self._failed: list[asyncio.Future[None]] = []
-        self._fetched: dict[int, tuple[list[asyncio.Future[None]], list[asyncio.Future[None]]]] = {}
-        """Who waits for a batch to be acknowledged: for what they wrote, and after a failure."""
+        self._items: list[tuple[str, Any]] = []
+        self._waiting: list[tuple[str, asyncio.Future[None]]] = []
+        """Who waits until the program has an item of that kind."""
+        self._fetched: list[tuple[str, asyncio.Future[None]]] = []
+        """Those whose items are in the batch that was fetched last."""
+        self._answered: set[str] = set()
+        """Endpoints that the items here say have answered."""
         self._has_some = asyncio.Event()
         self._is_closed = False
 
     def write(self, record: TurnRecord) -> asyncio.Future[None]:
         """Send *record*; the future is done when it is durable."""
-        self._batch.rows.append(record_row(record))
-        return self._await_in(self._written)
+        return self._put("row", record_row(record))
 
     def write_step(self, place: TurnPlace, number: int, asked: str, step: Step) -> asyncio.Future[None]:
         """Send *step*, as ``RunStore.write_step`` stores it."""
-        self._batch.steps.append((place, number, asked, step))
-        return self._await_in(self._written)
+        return self._put("step", (place, number, asked, step))
 
     def add_raw(self, reply: RawReply, *, most_bytes: int) -> None:
         """Send *reply*, which the program cuts; durable with the record that is written next."""
-        self._batch.raw.append(replace(reply, asked_at=reply.asked_at or now()))
+        self._items.append(("raw", replace(reply, asked_at=reply.asked_at or now())))
 
     def add_event(self, kind: str, data: Any) -> None:
         """Send an event, as ``RunStore.add_event`` stores it."""
-        self._batch.events.append((kind, data))
-        self._has_some.set()
+        self._put("event", (kind, data))
 
     def add_count(self, counted: Any) -> None:
         """Send what was *counted* of turns."""
-        self._batch.counted.append(counted)
-        self._has_some.set()
+        self._put("counted", counted)
 
     def add_log(self, told: Told) -> None:
         """Send what was logged."""
-        self._batch.logs.append(told)
-        self._has_some.set()
+        self._put("logged", told)
 
     def answered(self, name: str) -> None:
         """Note that the endpoint *name* answered."""
-        self._batch.answered.add(name)
+        if name not in self._answered:
+            self._answered.add(name)
+            self._items.append(("answered", name))
 
     async def failed(self, name: str, error: AdapterError) -> None:
         """Send the failure; return once its record is wanted, and never where the run is to stop without."""
-        answered, self._batch.answered = self._batch.answered, set()
-        self._batch.failures.append(AskFailure(name, str(error), error.status, answered))
-        await self._await_in(self._failed)
+        self._answered.discard(name)
+        await self._put("failed", (name, str(error), error.status))
 
     async def flush(self) -> None:
         """Return when all that was sent is durable."""
-        await self._await_in(self._written)
+        await self._put("flushed", None)
 
-    def _await_in(self, waiting: list[asyncio.Future[None]]) -> asyncio.Future[None]:
+    def _put(self, kind: str, content: Any) -> asyncio.Future[None]:
         acknowledged: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        waiting.append(acknowledged)
+        self._items.append((kind, content))
+        self._waiting.append((kind, acknowledged))
         self._has_some.set()
         return acknowledged
 
-    def acknowledge(self, number: int, *, is_stopping: bool) -> None:
-        """Let go on who waits for batches up to that *number*; only to record failures if *is_stopping*."""
-        for fetched in [one for one in self._fetched if one <= number]:
-            written, failed = self._fetched.pop(fetched)
-            for acknowledged in failed if is_stopping else written + failed:
-                if not acknowledged.done():
-                    acknowledged.set_result(None)
+    async def fetch(self, *, is_stopping: bool) -> RecordBatch:
+        """
+        Return what has come, as soon as there is something; what was fetched before is durable.
 
-    async def fetch(self) -> RecordBatch:
-        """Return what has come, as soon as there is something."""
+        Where the run *is_stopping*, those who wait go on only to record a failure.
+        """
+        for kind, acknowledged in self._fetched:
+            if (kind == "failed" or not is_stopping) and not acknowledged.done():
+                acknowledged.set_result(None)
+        self._fetched = []
         await self._has_some.wait()
         if not self._is_closed:
             await asyncio.sleep(TOGETHER_S)
-        batch, self._batch = self._batch, RecordBatch(number=self._batch.number + 1)
-        self._fetched[batch.number] = self._written, self._failed
-        self._written, self._failed = [], []
-        batch.is_last = self._is_closed
-        if not self._is_closed:
             self._has_some.clear()
+        batch = RecordBatch(self._items, self._is_closed)
+        self._items, self._fetched, self._waiting = [], self._waiting, []
+        self._answered.clear()
         return batch
 
     def close(self) -> None:
@@ -266,10 +244,9 @@ class ClusterActor:
         finally:
             self._plays.discard(task)
 
-    async def records(self, acknowledged: int, is_stopping: bool) -> RecordBatch:
-        """Return the next batch; all up to that of the number *acknowledged* is in the run's database."""
-        self._outbox.acknowledge(acknowledged, is_stopping=is_stopping)
-        return await self._outbox.fetch()
+    async def records(self, is_stopping: bool) -> RecordBatch:
+        """Return the next batch, once there is one; all batches before it are in the run's database."""
+        return await self._outbox.fetch(is_stopping=is_stopping)
 
     async def end(self) -> Any:
         """Cancel what is under way, leave nothing here, and return the report; a last batch follows."""

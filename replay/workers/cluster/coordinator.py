@@ -45,43 +45,53 @@ class RecordReceiver:
             RunStoppedError: a system refuses our key, or failed too often in a row.
             ActorLostError: it is gone.
         """
-        number, is_stopping = 0, False
+        is_stopping = False
         while True:
-            batch: RecordBatch = await actor.call("records", number, is_stopping)
-            number = batch.number
+            batch: RecordBatch = await actor.call("records", is_stopping)
             await self._keep(actor, batch)
-            for failure in batch.failures:
-                self._note_answers(failure.answered)
-                await self._breaker.failed(failure.name, AdapterError(failure.message, status=failure.status))
-            self._note_answers(batch.answered)
+            failures = await self._count_failures(batch)
             if batch.is_last:
                 return
             if self._breaker.stop is not None and not actor.is_ending.is_set():
                 if is_stopping:  # the failures have their records now
                     raise self._breaker.stop
-                if not batch.failures:
+                if not failures:
                     await actor.is_ending.wait()
                 is_stopping = True
 
     async def _keep(self, actor: ActorHandle, batch: RecordBatch) -> None:
-        for told in batch.logs:
-            relog(told, actor.node.id[:8])
-        for counted in batch.counted:
-            self._count(counted)
-        for reply in batch.raw:
-            self._store.add_raw(reply, most_bytes=self._raw_limit_bytes)
-        for event in batch.events:
-            self._store.add_event(*event)
-        for durable in [self._store.write_step(*step) for step in batch.steps]:
-            await durable
-        if batch.rows:
-            await self._keep_rows(actor, batch.rows)
-        elif batch.raw or batch.events:
-            await self._store.flush()
+        """Return when all of *batch* is durable."""
+        rows: list[Row] = []
+        durable: list[Awaitable[None]] = []
+        for kind, content in batch.items:
+            if kind == "row":
+                rows.append(content)
+            elif kind == "step":
+                durable.append(self._store.write_step(*content))
+            elif kind == "raw":
+                self._store.add_raw(content, most_bytes=self._raw_limit_bytes)
+            elif kind == "event":
+                self._store.add_event(*content)
+            elif kind == "counted":
+                self._count(content)
+            elif kind == "logged":
+                relog(content, actor.node.id[:8])
+        for one in durable:
+            await one
+        if rows:
+            await self._keep_rows(actor, rows)
 
-    def _note_answers(self, systems: Iterable[str]) -> None:
-        for system in systems:
-            self._breaker.answered(system)
+    async def _count_failures(self, batch: RecordBatch) -> int:
+        """Tell the breaker how asks ended; return how many failed."""
+        failures = 0
+        for kind, content in batch.items:
+            if kind == "answered":
+                self._breaker.answered(content)
+            elif kind == "failed":
+                failures += 1
+                name, message, status = content
+                await self._breaker.failed(name, AdapterError(message, status=status))
+        return failures
 
 
 class LimitShares:
