@@ -9,7 +9,7 @@ at most the questions that are under way, and nothing has to be kept on a node.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import replace
 from importlib import import_module
@@ -136,7 +136,7 @@ class Work(Protocol):
 
     limits: Mapping[str, RateLimit]
 
-    async def play(self, *arguments: Any) -> Any:
+    def play(self, *arguments: Any) -> Coroutine[Any, Any, Any]:
         """Play what the arguments say."""
         ...
 
@@ -215,11 +215,13 @@ class ClusterActor:
                 for limit in self._work.limits.values():
                     limit.tokens = LocalTokenBucket(0, limit.per_s)
                 begun.set()
-                await self._is_over.wait()
-                for task in self._plays:
-                    task.cancel()
-                if self._plays:
-                    await asyncio.wait(self._plays)
+                try:
+                    await self._is_over.wait()
+                finally:
+                    for task in self._plays:
+                        task.cancel()
+                    if self._plays:
+                        await asyncio.wait(self._plays)
 
     async def set_share(self, index: int, among: int) -> None:
         """Have the share of every rate limit of the one of *index* among so many; return when that holds."""
@@ -231,18 +233,20 @@ class ClusterActor:
         """
         Play what ``Work.play`` does of *arguments*; return what came of it, once all its records are durable.
 
+        It never returns where it was under way when the actor was told to end.
+
         Raises:
             ReplayError: the run could not go on.
         """
         assert self._work is not None
-        task = asyncio.current_task()
-        assert task is not None
+        task = asyncio.create_task(self._work.play(*arguments))
         self._plays.add(task)
-        try:
-            with _raise_as_ours():
-                return await self._work.play(*arguments)
-        finally:
-            self._plays.discard(task)
+        task.add_done_callback(self._plays.discard)
+        await asyncio.wait([task])
+        if task.cancelled():
+            await asyncio.Event().wait()  # Ray would print that the call was cancelled
+        with _raise_as_ours():
+            return task.result()
 
     async def records(self, is_stopping: bool) -> RecordBatch:
         """Return the next batch, once there is one; all batches before it are in the run's database."""

@@ -99,7 +99,10 @@ class ActorHandle:
         if self.is_gone:
             raise ActorLostError(f"{self.name} was lost")
         try:
-            return await asyncio.wrap_future(getattr(self._actor, method).remote(*arguments).future())
+            answer = asyncio.wrap_future(getattr(self._actor, method).remote(*arguments).future())
+            answer.add_done_callback(_retrieve)
+            # Ray's client can't answer what was cancelled, and prints that.
+            return await asyncio.shield(answer)
         except ray.exceptions.RayTaskError as error:
             if isinstance(error.cause, Exception) and not isinstance(error.cause, ray.exceptions.RayError):
                 raise error.cause from None
@@ -163,6 +166,12 @@ class ActorHandle:
         if self._actor is not None:
             with suppress(ray.exceptions.RayError):
                 await in_thread(ray.kill, self._actor)
+
+
+def _retrieve(answer: asyncio.Future[Any]) -> None:
+    """Look at what became of a call whose caller may be gone, or the loop would print that nobody did."""
+    if not answer.cancelled():
+        answer.exception()
 
 
 def failure_reason(error: Exception) -> str:

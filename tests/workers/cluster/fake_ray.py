@@ -168,8 +168,11 @@ class FakeRay:
             return _Reference(done)
         delay_s = PATIENCE_S if node in self.full else 0.0
         self.options.append(options)
-        self.actors.append(FakeActor(made(*arguments), lambda: delay_s))
-        return self.actors[-1]
+        actor = FakeActor(made(*arguments), lambda: delay_s)
+        self.actors.append(actor)
+        if not self._nodes[node]["Alive"]:
+            actor.kill()
+        return actor
 
 
 class _Made:

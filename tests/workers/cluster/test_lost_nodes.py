@@ -89,8 +89,8 @@ async def test_where_none_comes_the_run_stops_with_what_became_of_the_last(tmp_p
             fake.remove(f"{number:056x}")
 
     async with Server(fatal).running() as address:
-        with pytest.raises(RunStoppedError, match=r"for 0\.5 s \(cluster\.wait_s\); .*there is none") as told:
-            await played(tmp_path, talks=TALKS, system=asking(address), cluster={"wait_s": 0.5})
+        with pytest.raises(RunStoppedError, match=r"for 1 s \(cluster\.wait_s\); .*there is none") as told:
+            await played(tmp_path, talks=TALKS, system=asking(address), cluster={"wait_s": 1})
     assert "go on with: replay resume" in str(told.value)
 
 
@@ -114,14 +114,14 @@ async def test_an_actor_that_dies_begins_again_where_its_node_lives_but_not_for_
 
     async with Server(fatal).running() as address:
         with pytest.raises(RunStoppedError, match=r"node host0 .* was lost: the node ran out of memory"):
-            await played(tmp_path, talks=TALKS, system=asking(address), cluster={"wait_s": 0.5})
+            await played(tmp_path, talks=TALKS, system=asking(address), cluster={"wait_s": 1})
     assert len(fake.on(FIRST)) == 1 + actor_pool.RESTARTS
 
 
 async def test_a_node_without_room_holds_up_nobody(tmp_path, fake, monkeypatch):
     busy = f"{1:056x}"
     fake.full.add(busy)
-    run = await played(tmp_path, talks=TALKS, cluster={"wait_s": 0.05})
+    run = await played(tmp_path, talks=TALKS, cluster={})
     assert outcomes(run) == ["answered"] * 18
     assert fake.on(busy)
     fake.full.add(FIRST)
