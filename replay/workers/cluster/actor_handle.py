@@ -146,6 +146,7 @@ class ActorHandle:
                 yield
             finally:
                 await self.end()
+                self._receiving.cancel()  # where that took too long
 
     async def end(self) -> None:
         """Cancel what is under way and hear the rest of what it has, unless it is gone or takes too long."""

@@ -9,13 +9,14 @@ import pytest
 
 from replay.core.uncancellable import in_thread
 from replay.report.notes import notes
+from tests.cli.command import replay_process
 from tests.load.scenes import Server, reply, talk
-from tests.scenario.keys import outcomes, played
+from tests.scenario.keys import outcomes, played, scenario
 from tests.waiting import takes
 from tests.workers.cluster.conftest import PLAYER
 from tests.workers.cluster.stretches import most_within
 from tests.workers.inside import contents
-from tests.workers.test_plays import LEANING, WRONG, asking, last
+from tests.workers.test_plays import BUG, LEANING, WRONG, asking, last
 
 
 @pytest.fixture
@@ -70,3 +71,14 @@ async def test_the_nodes_of_a_cluster_give_the_records_of_one_process(tmp_path, 
     assert contents(here) == contents(there)
     assert len(contents(there)) == 24
     assert {r.drift.valid for r in there.records() if r.drift} == {True, False}, "drift matters here"
+
+
+@pytest.mark.long
+async def test_a_run_that_a_bug_ends_says_so_and_nothing_of_ray_s(tmp_path, on_two_nodes):
+    (tmp_path / "bot.py").write_text(BUG)
+    talks = [talk(name, 3) for name in "abcdef"]
+    file = scenario(tmp_path, talks=talks, system={"adapter": "bot.py:Bot"}, cluster=on_two_nodes)
+    done = await in_thread(replay_process, "run", file.source, cwd=tmp_path)
+    assert done.returncode != 0
+    assert 'system "s" fails at turn 2 of conversation "c": ZeroDivisionError' in done.stderr
+    assert not [word for word in ("Traceback", "ray.", "never retrieved") if word in done.stderr]
