@@ -242,11 +242,11 @@ class ClusterActor:
         task = asyncio.create_task(self._work.play(*arguments))
         self._plays.add(task)
         task.add_done_callback(self._plays.discard)
-        await asyncio.wait([task])
-        if task.cancelled():
+        try:
+            with _raise_as_ours():
+                return await task
+        except asyncio.CancelledError:
             await asyncio.Event().wait()  # Ray would print that the call was cancelled
-        with _raise_as_ours():
-            return task.result()
 
     async def records(self, is_stopping: bool) -> RecordBatch:
         """Return the next batch, once there is one; all batches before it are in the run's database."""
