@@ -52,6 +52,7 @@ from replay.core.record import TurnRecord
 from replay.scenario.reading import read_choices
 from replay.store.schema import record_row
 from replay.store.store import DATABASE, RunStore
+from replay.workers.cluster.actor import RecordBatch
 
 TURNS_EACH = 5
 WAITING_S = 2.0
@@ -215,7 +216,7 @@ def constants(options: argparse.Namespace) -> None:
             kept = "and raw replies" if raw else "without raw replies"
             print(f"database, {kept}: {size / options.turns:,.0f} bytes/turn")
         rows = [record_row(record) for record in run.records()]
-        together = pickle.dumps((1, "keep_rows", (rows[:8], set())), pickle.HIGHEST_PROTOCOL)
+        together = pickle.dumps(RecordBatch([("row", row) for row in rows[:8]], False), -1)
         print(f"on the wire, rows in eights: {len(together) / 8:,.0f} bytes/turn")
         store = RunStore.create(folder / "written", {"name": "written"})
         begun = time.perf_counter(), time.process_time()

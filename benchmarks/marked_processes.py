@@ -86,6 +86,6 @@ def _processes() -> Iterator[tuple[int, str, int, float]]:
 
 
 def _kind(command: str) -> str:
-    if command.startswith("ray::Node") or "workers.worker_main" in command:
+    if command.startswith("ray::ClusterActor") or "workers.worker_main" in command:
         return "players"
     return "program" if "cluster.py play" in command else "Ray" if "ray" in command else "server"

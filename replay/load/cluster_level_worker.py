@@ -1,70 +1,76 @@
-"""What a process or an actor does that plays its share of a load run."""
+"""What an actor does that plays its share of a load run (``replay.workers.cluster.actor``)."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
 
+from replay.core.asking.rate_limit import RateLimit
 from replay.core.settings.code_gate import code_may_run
-from replay.load.counting import Tally, TallyKey
+from replay.core.uncancellable import cancel_and_wait
+from replay.load.inputs import LoadInputs
 from replay.load.level_players import LocalLevelPlayer
-from replay.load.sent_inputs import SentInputs
+from replay.load.level_worker import COUNTED_EVERY_S, CountReport
 from replay.play.load.level import Level, LevelOutcome
-from replay.scenario.assembly import assemble
-from replay.workers.cluster.coordinator_client import CoordinatorClient
-from replay.workers.cluster.job import NodeJob
-
-COUNTED_EVERY_S = 0.5
+from replay.scenario.assembly import Assembly, assemble
+from replay.workers.cluster.actor import Inputs, Outbox
+from replay.workers.job import WorkerJob
 
 
-async def work(job: NodeJob, parent: CoordinatorClient) -> None:
-    """Take what there is to play until the *parent* ends that, then play a share of each level."""
+@asynccontextmanager
+async def open_work(job: WorkerJob, outbox: Outbox, inputs: Inputs) -> AsyncIterator[LevelWork]:
+    """Play the share of *job* of levels, with *inputs* by their field in ``LoadInputs``."""
     with code_may_run():
         assembly = assemble(job.scenario(), data_is_read=True)
-    parent.lease(assembly.limits, job.worker)
-    sent = SentInputs()
-    await parent.serve(sent)
-    if parent.awaited is None:  # it is gone
-        return
-    number, generators = sent.share
+    assert assembly.load is not None
+    read: dict[str, Any] = {"conversations": [], "trace": [], **inputs}
     players = LocalLevelPlayer(
-        sent.of(assembly),
-        parent,
+        LoadInputs(assembly=assembly, load=assembly.load, **read),
+        outbox,
         start=job.start,
         started_at=job.started_at,
         run=job.run,
-        worker=number,
-        workers=generators,
-        breaker=parent,
+        worker=job.worker,
+        workers=job.workers,
+        breaker=outbox,
     )
-    async with players.opened() as player, asyncio.TaskGroup() as tasks:
-        worker = _LevelWorker(parent, player, number, generators)
-        counting = tasks.create_task(worker.keep_counting())
-        await parent.serve(worker)
-        counting.cancel()
-        worker.count(player.counts.take_tallies())
+    async with players.opened() as player:
+        work = LevelWork(assembly, player, outbox, job)
+        counting = asyncio.create_task(work.keep_counting())
+        try:
+            yield work
+        finally:
+            await cancel_and_wait(counting)
+            outbox.add_count(work.take_counts())
 
 
-class _LevelWorker:
-    def __init__(
-        self, parent: CoordinatorClient, player: LocalLevelPlayer, number: int, generators: int
-    ) -> None:
-        self._parent = parent
+class LevelWork:
+    """Plays one level after another."""
+
+    def __init__(self, assembly: Assembly, player: LocalLevelPlayer, outbox: Outbox, job: WorkerJob) -> None:
+        self.limits: Mapping[str, RateLimit] = assembly.limits
         self._player = player
-        self._share = number, generators
+        self._outbox = outbox
+        self._share = job.worker, job.workers
 
-    async def play(self, level: Level, start: float) -> LevelOutcome:
+    async def play(self, level: Level, start: float) -> tuple[LevelOutcome, CountReport]:
         """Play this one's share of *level*; the run's *start* by the clock of this machine."""
         self._player.set_start(start)
         outcome = await self._player.play(level.share(*self._share))
-        self.count(self._player.counts.take_tallies())
-        return outcome
+        await self._outbox.flush()
+        return outcome, self.take_counts()
 
     async def keep_counting(self) -> None:
+        """Tell now and then what came since the last time; the tallies come once a level."""
         while True:
             await asyncio.sleep(COUNTED_EVERY_S)
-            self.count({})
+            self._outbox.add_count(CountReport(self._player.counts.take_count(), {}))
 
-    def count(self, tallies: Mapping[TallyKey, Tally]) -> None:
-        """Tell the parent what came since the last time; the *tallies* once a level."""
-        self._parent.rpc.notify("counted", self._player.counts.take_count(), tallies)
+    def take_counts(self) -> CountReport:
+        """Return what came since the last time."""
+        return CountReport(self._player.counts.take_count(), self._player.counts.take_tallies())
+
+    def report(self) -> None:
+        """Return nothing: all is in the records."""

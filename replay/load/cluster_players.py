@@ -1,96 +1,191 @@
 """
 A load run on the nodes of a cluster, each actor with its own event loop and its share of the load.
 
-Their records are written here, by the run's one writer. None ever waits for another one, save at a politeness
-limit and where an ask failed: who comes when follows from the scenario and the seed
-(``replay.load.planned_sessions``).
+Their records are written here. None ever waits for another one: who comes when follows from the scenario and
+the seed (``replay.load.planned_sessions``).
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
-from functools import partial
-from typing import Self
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from dataclasses import replace
+from typing import Any, Self
 
+from replay.core.conversation import Conversation
 from replay.core.errors import ReplayError
-from replay.core.logs import relog
-from replay.load.counting import Count, Counts, Tally, TallyKey
-from replay.load.generators import RemoteGenerator
+from replay.core.uncancellable import in_thread
+from replay.load.counting import Counts
 from replay.load.inputs import LoadInputs
-from replay.load.sent_inputs import slices
-from replay.play.first_failure import gather_or_cancel
+from replay.load.level_worker import CountReport
+from replay.play.clock_offset import ClockOffset
+from replay.play.first_failure import first_failure, gather_or_cancel
 from replay.play.load.level import Level, LevelOutcome, together
-from replay.scenario.assembly import Assembly
-from replay.store.schema import Row
+from replay.play.load.trace import Arrival
+from replay.store.schema import Row, to_json
 from replay.store.store import RunStore
-from replay.workers.cluster.actor_pool import ActorPool, open_actor_pool
-from replay.workers.cluster.coordinator import Coordinator
-from replay.workers.cluster.job import NodeJob
-from replay.workers.cluster.rpc import END, PeerGoneError, packed
-from replay.workers.cluster.worker_handle import WorkerHandle
+from replay.workers.cluster.actor_handle import ActorHandle, ActorLostError
+from replay.workers.cluster.actor_pool import open_actor_pool
+from replay.workers.cluster.coordinator import RecordReceiver
+from replay.workers.job import WorkerJob, workers_within_limits
 
 _WORK = "replay.load.cluster_level_worker"
 BEFORE_LEVEL_S = 1.0
 """Between sending a level and its beginning, so that all begin at once."""
+CONVERSATIONS = 1_000
+ARRIVALS = 10_000
+"""In a slice."""
 
 
 class ClusterLevelPlayer:
     """Plays on the nodes of ``cluster``."""
 
     def __init__(self, inputs: LoadInputs, store: RunStore, *, start: float, started_at: float) -> None:
-        """When the run started: *start* by ``perf_counter``, *started_at* by ``time``."""
-        file, run = inputs.assembly.file, store.needed("id")
+        """Note when the run started: *start* by ``perf_counter``, *started_at* by ``time``."""
         self.counts: Counts = Counts()
         self._inputs = inputs
-        self._host = _LoadCoordinator(inputs.assembly, store, self.counts)
-        self._job = partial(NodeJob.of, file, run=run, start=start, started_at=started_at)
+        self._store = store
+        self._job = WorkerJob.of(
+            inputs.assembly.file, run=store.needed("id"), start=start, started_at=started_at
+        )
+        self._receiver = RecordReceiver(inputs.assembly, store, self._keep_rows, self._count)
         self._generators: list[RemoteGenerator] = []
 
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[Self]:
-        """Around the run: all are there, know what is to be played, and are ready."""
+        """Stay around the run: all are there, know what is to be played, and are ready."""
         load, assembly = self._inputs.load, self._inputs.assembly
-        most = load.most_generators
-        async with open_actor_pool(assembly, _WORK, self._job, self._host, most=most) as pool:
-            children = await pool.all_now()
-            try:
-                await gather_or_cancel(child.start() for child in children)
-                await self._send_inputs(children, pool)
-                self._generators = list(map(RemoteGenerator, children))
-                yield self
-                await gather_or_cancel(child.end() for child in children)
-            finally:
-                await gather_or_cancel(child.close() for child in children)
-
-    async def _send_inputs(self, children: list[WorkerHandle], pool: ActorPool) -> None:
-        for method, content in slices(self._inputs):
-            messages = await pool.shared([packed(method, content)])
-            for child in children:
-                child.pass_on(messages)
-            await gather_or_cancel(child.call("taken") for child in children)
-        count = len(children)
-        await gather_or_cancel(
-            child.call("take_share", number, count) for number, child in enumerate(children)
-        )
-        await gather_or_cancel(child.call(END) for child in children)
+        most = workers_within_limits(load.most_generators, assembly.limits.values())
+        async with open_actor_pool(assembly, most=most, plays=1) as pool:
+            actors = await pool.all_now()
+            with _all_is_kept(), first_failure():
+                for slice_of_inputs in _slices(self._inputs):
+                    reference = await in_thread(_put, slice_of_inputs)
+                    await gather_or_cancel(actor.call("add_inputs", *reference) for actor in actors)
+                over = asyncio.Event()
+                async with asyncio.TaskGroup() as tasks:
+                    for number, actor in enumerate(actors):
+                        job = replace(self._job, worker=number, workers=len(actors))
+                        generator = RemoteGenerator(actor, job)
+                        self._generators.append(generator)
+                        work = actor.working(_WORK, job, pool.files, self._receiver.receive)
+                        tasks.create_task(generator.keep_working(work, over))
+                    await gather_or_cancel(generator.is_ready.wait() for generator in self._generators)
+                    yield self
+                    over.set()
 
     async def prepare(self) -> float:
-        """As ``LocalLevelPlayer.prepare``; clocks of other machines are looked at."""
+        """Look at the clocks of other machines; return how long before its beginning a level is given."""
         with _all_is_kept():
             await gather_or_cancel(one.look_at_clock() for one in self._generators)
         return BEFORE_LEVEL_S
 
     async def play(self, level: Level) -> LevelOutcome:
-        """As ``LocalLevelPlayer.play``."""
+        """
+        Play *level* to its end.
+
+        Raises:
+            ReplayError: the run could not go on; what was answered until then is in its database.
+        """
         try:
             with _all_is_kept():
-                return together(await gather_or_cancel(one.play(level) for one in self._generators))
+                played = await gather_or_cancel(one.play(level) for one in self._generators)
         except BaseException:
-            # What was answered until now is still to be stored.
-            await gather_or_cancel(one.child.end() for one in self._generators)
+            # What was answered and counted until now is still to be kept.
+            await gather_or_cancel(one.actor.end() for one in self._generators)
+            for failure in filter(None, (one.failure for one in self._generators)):
+                with _all_is_kept():
+                    raise failure from None  # rather than the cancellation that it brought
             raise
+        for _, counted in played:
+            self._count(counted)
+        return together([outcome for outcome, _ in played])
+
+    async def _keep_rows(self, actor: ActorHandle, rows: list[Row]) -> None:
+        await self._store.write_rows(rows)
+
+    def _count(self, counted: CountReport) -> None:
+        self.counts.merge(*counted)
+
+
+def _slices(inputs: LoadInputs) -> Iterator[tuple[str, Any, str]]:
+    """Yield what *inputs* hold beside the scenario for ``ClusterActor.add_inputs``, never all at once."""
+    for at in range(0, len(inputs.conversations), CONVERSATIONS):
+        yield "conversations", list[Conversation], to_json(inputs.conversations[at : at + CONVERSATIONS])
+    for at in range(0, len(inputs.trace), ARRIVALS):
+        yield "trace", list[Arrival], to_json(inputs.trace[at : at + ARRIVALS])
+
+
+def _put(slice_of_inputs: tuple[str, Any, str]) -> tuple[str, Any, Any]:
+    """Put the text into Ray's object store: nodes fetch it from one another."""
+    import ray
+
+    name, kind, text = slice_of_inputs
+    return name, kind, ray.put(text)
+
+
+class RemoteGenerator:
+    """
+    An actor that offers load, and its machine's clock.
+
+    Clocks drift apart, by a second a day or so. They are looked at before each level; within a level nothing
+    is corrected, so that its arrivals keep the even course of one clock.
+    """
+
+    def __init__(self, actor: ActorHandle, job: WorkerJob) -> None:
+        """*job* is by this program's clock."""
+        self.actor = actor
+        self.is_ready: asyncio.Event = asyncio.Event()
+        self.failure: Exception | None = None
+        """It could not go on."""
+        self._job = job
+        self._clock: ClockOffset = actor.clock
+        self._moved_s: float | None = None
+        """How much further ahead it was found the last time than before."""
+
+    async def keep_working(self, work: AbstractAsyncContextManager[None], over: asyncio.Event) -> None:
+        """
+        Have the actor do its *work* until all is *over*.
+
+        Raises:
+            ReplayError: the run could not go on.
+        """
+        try:
+            with first_failure():
+                async with work:
+                    await self.actor.call("set_share", self._job.worker, self._job.workers)
+                    self.is_ready.set()
+                    await over.wait()
+        except Exception as error:
+            self.failure = error
+            raise
+
+    async def look_at_clock(self) -> None:
+        """
+        Measure the clock once more; that is taken where it is more exact, or the clock has moved for certain.
+
+        Raises:
+            ActorLostError: it is gone.
+        """
+        measured, known = await self.actor.clock_offset(), self._clock
+        self._moved_s = measured.offset_s - known.offset_s
+        if measured.uncertainty_s <= known.uncertainty_s or abs(self._moved_s) > (
+            measured.uncertainty_s + known.uncertainty_s
+        ):
+            self._clock = measured
+
+    async def play(self, level: Level) -> tuple[LevelOutcome, CountReport]:
+        """
+        Play its share of *level*; return what came of that, and what was counted since the last report.
+
+        Raises:
+            ActorLostError, ReplayError: it is gone, or could not go on.
+        """
+        outcome: LevelOutcome
+        outcome, counted = await self.actor.call("play", level, self._job.start + self._clock.offset_s)
+        reports = (replace(one, clock=self._clock, clock_moved_s=self._moved_s) for one in outcome.generators)
+        return replace(outcome, generators=tuple(reports)), counted
 
 
 @contextmanager
@@ -98,22 +193,5 @@ def _all_is_kept() -> Iterator[None]:
     """Around what ends the run where one is gone."""
     try:
         yield
-    except PeerGoneError as error:
+    except ActorLostError as error:
         raise ReplayError(f"{error}; what was answered until then is kept") from error
-
-
-class _LoadCoordinator(Coordinator):
-    """What they may call."""
-
-    def __init__(self, assembly: Assembly, store: RunStore, counts: Counts) -> None:
-        super().__init__(assembly.limits, assembly.patience)
-        self._store = store
-        self._counts = counts
-        self.log = relog
-
-    def keep_rows(self, rows: list[Row], answered: set[str]) -> asyncio.Future[None]:
-        self.note_answers(answered)
-        return self._store.write_rows(rows)
-
-    def counted(self, count: Count, tallies: Mapping[TallyKey, Tally]) -> None:
-        self._counts.merge(count, tallies)

@@ -130,7 +130,6 @@ class Rerun:
             for system in assembly.systems
             for label, policy in assembly.policies.items()
         }
-        self._keeping = {one.name for one in assembly.systems if one.adapter.history == "server"}
         asked = {
             (one.record.conversation, one.record.system, one.record.policy, one.record.depth)
             for one in store.superseded()
@@ -170,37 +169,9 @@ class Rerun:
             conversation = msgspec.structs.replace(conversation, turns=conversation.turns[:last])
         return replace(play, conversation=conversation, records=_before(records, first))
 
-    @property
-    def number(self) -> int:
-        """1 for the run's first rerun."""
-        return self._plan.number
-
-    def is_independent(self, record: TurnRecord) -> bool:
-        """Return whether no later turn leans on the answer of *record*."""
-        return self._alone[record.system, record.policy]
-
-    def begins_with(self, record: TurnRecord, first: int) -> bool:
-        """
-        Whether *record*, of a conversation asked from depth *first* on, was asked for this rerun before
-        anything else that is left of its play. The rerun then has it, and what leaned on the turn before is
-        no longer left.
-        """
-        place = (record.conversation, record.system, record.policy)
-        depths = self._left.get(place, [])
-        if self.is_independent(record):
-            is_left = record.depth in depths
-            depths = [depth for depth in depths if depth != record.depth]
-        else:
-            is_left = bool(depths) and record.depth == (
-                first if record.system in self._keeping else min(depths)
-            )
-            depths = [] if is_left else depths
-        self._left[place] = depths
-        return is_left
-
     def write(self, record: TurnRecord) -> Awaitable[None]:
         """Store *record* in the place of what it leaves behind; this is the engine's sink."""
-        and_later = not self.is_independent(record)
+        and_later = not self._alone[record.system, record.policy]
         return self._store.replace(record, self._plan.reason, and_later=and_later)
 
     def finish(self) -> None:

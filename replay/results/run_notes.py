@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from replay.datasets.omitted import LEFT_OUT, OmissionCounts
 from replay.results.answer_cache_notes import kept_answers_remarks
 from replay.results.late_drift import late_drift_remarks
-from replay.results.recovery import recovery_remarks
 from replay.results.rerun_notes import rerun_notes
 from replay.results.resolver_asks import resolver_remarks
 from replay.results.run_data import data_remarks
@@ -34,7 +33,6 @@ def run_notes(store: RunStore, judged: Sequence[JudgeSummary]) -> tuple[str, ...
         *resolver_remarks(store),
         *unclosed_remarks(store),
         *lost_remarks(store),
-        *recovery_remarks(store),
         *late_drift_remarks(store),
         *remarks(judged),
     )

@@ -11,9 +11,14 @@ LOST = "process-lost"
 """The event of one such process."""
 
 
-def keep_lost_worker(store: RunStore, number: int, name: str, why: str) -> None:
-    """Keep that a worker was lost, in whose place another one goes on."""
-    store.add_event(LOST, {"process": number + 1, "name": name, "why": why})
+def keep_lost_worker(store: RunStore, number: int, name: str, why: str, **plays: int) -> None:
+    """
+    Keep that a worker was lost, in whose place others go on.
+
+    Of a node's *plays*: how many were ``begun`` and ``unfinished``, how many of these ``restarted`` and how
+    many were put ``aside``.
+    """
+    store.add_event(LOST, {"process": number + 1, "name": name, "why": why, **plays})
 
 
 def lost_remarks(store: RunStore) -> list[str]:

@@ -1,32 +1,42 @@
-"""A run that the nodes of a Ray cluster play, as nodes come and go."""
+"""
+A run that the nodes of a Ray cluster play, as nodes come and go.
+
+A conversation goes, with all its systems and policies, to whichever actor has room, and no other plays any
+of it: so its gold side is resolved once. What a lost actor had not finished is played by the others, from
+what is durable of it.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import groupby
 from time import perf_counter, time
 
-from replay.core.logs import log_event, relog
-from replay.core.raw_reply import RawReply
-from replay.play.loop_lag import worst
-from replay.results.answer_cache_notes import keep_cache_problems
-from replay.results.cluster_loss import keep_lost, lost_sessions, lost_turn
+from replay.core.logs import log_event
+from replay.core.uncancellable import in_thread
+from replay.play.engine import SharedIterator
+from replay.play.first_failure import first_failure
+from replay.play.load.level import share_of
+from replay.play.play import Play
+from replay.results.cluster_loss import lost_sessions, lost_turn
 from replay.results.rerun_plan import Rerun
 from replay.results.versions import with_versions
-from replay.runs.cluster_play_worker import WorkerReport
-from replay.runs.cluster_session import ClusterSession
+from replay.results.worker_loss import keep_lost_worker
+from replay.runs.cluster_play_worker import ActorReport, pack_play
 from replay.runs.following import RunListeners
-from replay.runs.play_share import Lags
+from replay.runs.play_share import Lags, worst_lags
 from replay.runs.remaining_plays import left_of, remaining_plays
 from replay.scenario.assembly import Assembly
 from replay.store.schema import Row, record_row, row_record
 from replay.store.store import RunStore
-from replay.workers.cluster.actor_pool import open_actor_pool
-from replay.workers.cluster.coordinator import Coordinator
-from replay.workers.cluster.job import NodeJob
-from replay.workers.cluster.work_queue import Group, LostWorker, play_in_processes
+from replay.workers.cluster.actor_handle import ActorHandle, ActorLostError
+from replay.workers.cluster.actor_pool import ActorPool, open_actor_pool
+from replay.workers.cluster.coordinator import LimitShares, RecordReceiver
+from replay.workers.job import WorkerJob, workers_within_limits
 from replay.workers.status import WorkerProgress, WorkerStatus
 
 _WORK = "replay.runs.cluster_play_worker"
@@ -38,99 +48,235 @@ async def play_on_cluster(
     rerun: Rerun | None,
     following: RunListeners,
     show: Callable[[Sequence[WorkerProgress]], None],
+    *,
+    asks_beside: bool,
 ) -> Lags:
     """
-    Play what *store* has no record of, and what *rerun* still has to ask; *following* and *show* are told.
+    Play on a cluster what *store* has no record of, and what *rerun* still has to ask.
+
+    Args:
+        assembly: What is played.
+        store: The run.
+        rerun: The rerun that is under way.
+        following: Is told what happens.
+        show: Given who plays, now and then.
+        asks_beside: Whether this program asks within the same rate limits.
+
+    Returns:
+        How far the actors' event loops lagged behind, by system: the worst of them.
 
     Raises:
         InputError: the cluster can't be reached.
         RunStoppedError: no node is left, or a system refuses our key or failed too often in a row.
         ReplayError: the run could not go on; what was answered until then is in the store.
     """
-    file = assembly.file
-    who = WorkerStatus()
-    host = _RunCoordinator(assembly, store, rerun, following, who)
-    job = partial(NodeJob.of, file, run=store.needed("id"), start=perf_counter(), started_at=time())
-    cluster = file.scenario.cluster
-    assert cluster is not None
-    session = await ClusterSession.begin(cluster, store, rerun)
-    loop = asyncio.get_running_loop()
-    sets_aside = cluster.lost_sessions == "abandon" and rerun is None
-    most = file.scenario.play.concurrency
-
-    def lost(loss: LostWorker) -> Group:
-        loop.call_soon_threadsafe(host.take_back, loss.child.job.worker)
-        store.settle()
-        sessions = lost_sessions(loss, store, file.scenario.play.on_failure)
-        aside = [record_row(lost_turn(play, loss.child.name)) for play in sessions] if sets_aside else []
-        if aside:
-            asyncio.run_coroutine_threadsafe(host.keep_rows(aside, set()), loop).result()
-        keep_lost(store, loss, restarted=len(sessions) - len(aside), aside=len(aside))
-        log_event(
-            logging.WARNING, "process lost", who=loss.child.name, why=loss.why, unfinished=len(loss.plays)
-        )
-        return left_of(loss.plays, assembly, store)
-
-    ends: list[WorkerReport] = []
+    plays = assembly.file.scenario.play.concurrency
+    most = workers_within_limits(plays, assembly.limits.values(), asks_beside=asks_beside)
+    run = _ClusterRun(assembly, store, rerun, following, asks_beside=asks_beside)
     try:
-        async with (
-            open_actor_pool(assembly, _WORK, session.job(job), host, most=most) as pool,
-            who.shown(show),
-        ):
-            await session.take_left(pool, host.keep_rows)
-            await play_in_processes(
-                with_versions(remaining_plays(assembly, store, rerun), assembly, store),
-                pool,
-                concurrency=most,
-                who=who,
-                played=following.played,
-                lost=lost,
-                ended=ends.append,
-            )
-            await session.end(pool)
+        async with open_actor_pool(assembly, most=most, plays=plays) as pool, run.status.shown(show):
+            await run.play(pool)
     finally:
-        if assembly.service.asked is not None:
-            for end in ends:
-                if end.asked is not None:
-                    assembly.service.asked.tally.add(end.asked)
-    keep_cache_problems(store, set().union(*(end.cache_problems for end in ends)))
-    systems = sorted({system for end in ends for system in end.lags})
-    found = {one: worst(end.lags[one] for end in ends if one in end.lags) for one in systems}
-    return {system: lag for system, lag in found.items() if lag is not None}
+        for _, asked in run.reports:
+            if assembly.service.asked is not None and asked is not None:
+                assembly.service.asked.tally.add(asked)
+    return worst_lags(lags for lags, _ in run.reports)
 
 
-class _RunCoordinator(Coordinator):
-    """What the processes that play may call."""
+class _ClusterRun:
+    """One session of it."""
 
     def __init__(
         self,
         assembly: Assembly,
         store: RunStore,
         rerun: Rerun | None,
-        observer: RunListeners,
-        who: WorkerStatus,
+        following: RunListeners,
+        *,
+        asks_beside: bool,
     ) -> None:
-        super().__init__(assembly.limits, assembly.patience)
+        self.status = WorkerStatus()
+        self.reports: list[ActorReport] = []
+        self._assembly = assembly
         self._store = store
         self._rerun = rerun
-        self._observer = observer
-        self._who = who
-        self._raw_limit_bytes = assembly.file.scenario.play.raw_limit_bytes
-        self.keep_step = store.write_step
-        self.add_event = store.add_event
-        self.log = relog
+        self._following = following
+        run, start, started_at = store.needed("id"), perf_counter(), time()
+        self._job = WorkerJob.of(assembly.file, run=run, start=start, started_at=started_at)
+        self._queue = _PlayQueue(with_versions(remaining_plays(assembly, store, rerun), assembly, store))
+        self._receiver = RecordReceiver(assembly, store, self._keep_rows)
+        self._limits = LimitShares(assembly.limits, asks_beside=asks_beside)
+        self._playing: list[_ActorPlays] = []
+        self._leaving: list[asyncio.Task[None]] = []
 
-    async def keep_rows(self, rows: list[Row], answered: set[str]) -> None:
-        """Return when *rows* are durable; *answered* are the systems that answered since the last call."""
-        self.note_answers(answered)
+    async def play(self, pool: ActorPool) -> None:
+        """Let the actors of *pool* play everything."""
+        with first_failure():
+            async with asyncio.TaskGroup() as tasks:
+                joining = tasks.create_task(self._let_join(pool, tasks))
+                await self._queue.finished.wait()
+                for task in (joining, *self._leaving):
+                    task.cancel()
+
+    async def _let_join(self, pool: ActorPool, tasks: asyncio.TaskGroup) -> None:
+        while True:
+            tasks.create_task(self._keep_playing(await pool.next(), pool, tasks))
+
+    async def _keep_playing(self, actor: ActorHandle, pool: ActorPool, tasks: asyncio.TaskGroup) -> None:
+        """Have *actor* play until nothing is left or it is lost; it begins nothing where nothing waits."""
+        plays = _ActorPlays(actor, self._queue, self._following.played)
+        if not await plays.draw():
+            return
+        self._playing.append(plays)
+        self._share_out()
+        self.status.joined(actor.number, actor.name)
+        try:
+            with first_failure():
+                async with actor.working(_WORK, self._job, pool.files, self._receiver.receive):
+                    await self._limits.join(actor)
+                    self.status.started(actor.number)
+                    await plays.keep_playing()
+        except ActorLostError as error:
+            self._playing.remove(plays)
+            self._share_out()
+            self.status.lost(actor.number)
+            await actor.close()  # whatever it still does ends before others go on with it
+            self._leaving.append(tasks.create_task(self._limits.leave(actor)))
+            await self._take_back(plays, str(error))
+        finally:
+            if actor.report is not None:
+                self.reports.append(actor.report)
+
+    def _share_out(self) -> None:
+        """Give each actor its share of the conversations that are played at a time."""
+        most, among = self._assembly.file.scenario.play.concurrency, len(self._playing)
+        for index, plays in enumerate(self._playing):
+            plays.resize(share_of(most, index, among))
+
+    async def _take_back(self, plays: _ActorPlays, why: str) -> None:
+        """Have what a lost actor did not finish played by others, or put aside what the scenario says."""
+        scenario, store, actor = self._assembly.file.scenario, self._store, plays.actor
+        assert scenario.cluster is not None
+        begun, unfinished = len(plays.begun), [*plays.begun, *plays.waiting]
+        await store.flush()
+        sessions = await in_thread(lost_sessions, plays.begun, store, scenario.play.on_failure)
+        aside = 0
+        if scenario.cluster.lost_sessions == "abandon" and self._rerun is None:
+            aside = len(sessions)
+            await self._store_rows([record_row(lost_turn(play, actor.name)) for play in sessions])
+        restarted = len(sessions) - aside
+        counts = {"begun": begun, "unfinished": len(unfinished), "restarted": restarted, "aside": aside}
+        keep_lost_worker(store, actor.number, actor.name, why, **counts)
+        log_event(logging.WARNING, "process lost", who=actor.name, why=why, unfinished=len(unfinished))
+        await self._queue.take_back(len(unfinished), partial(left_of, unfinished, self._assembly, store))
+
+    async def _keep_rows(self, actor: ActorHandle, rows: list[Row]) -> None:
+        await self._store_rows(rows)
+        self.status.count(actor.number, len(rows))
+
+    async def _store_rows(self, rows: list[Row]) -> None:
+        """Return when *rows* are durable, and whoever follows the run has heard of them."""
         if self._rerun:
             await asyncio.gather(*(self._rerun.write(row_record(row)) for row in rows))
-        else:
+        elif rows:
             await self._store.write_rows(rows)
-        self._who.recorded(rows)
-        if self._observer.observer:
+        if self._following.observer:
             for row in rows:
-                self._observer.recorded(row_record(row))
+                self._following.recorded(row_record(row))
 
-    def keep_raw(self, reply: RawReply) -> None:
-        self._store.add_raw(reply, most_bytes=self._raw_limit_bytes)
+
+class _ActorPlays:
+    """What one actor has to play."""
+
+    def __init__(self, actor: ActorHandle, queue: _PlayQueue, over: Callable[[Play], None]) -> None:
+        """*over* is told of each play that is over."""
+        self.actor = actor
+        self.waiting: deque[Play] = deque()
+        self._queue = queue
+        self._note_over = over
+        self._under_way: dict[int, Play] = {}
+        self._slots, self._taken = 0, 0
+        self._tasks: asyncio.TaskGroup | None = None
+
+    @property
+    def begun(self) -> list[Play]:
+        """Return those that are under way, or were when the actor was lost."""
+        return list(self._under_way.values())
+
+    async def draw(self) -> bool:
+        """Return whether there is something waiting, if need be of the next conversation."""
+        if not self.waiting:
+            self.waiting.extend(await self._queue.next())
+        return bool(self.waiting)
+
+    def resize(self, slots: int) -> None:
+        """From now on have so many plays at a time; those beyond it are played to their end."""
+        self._slots = slots
+        while self._tasks and self._taken < slots:
+            self._taken += 1
+            self._tasks.create_task(self._keep_one_playing())
+
+    async def keep_playing(self) -> None:
+        """Have one play after another played in each slot, until there is none."""
+        async with asyncio.TaskGroup() as self._tasks:
+            self.resize(self._slots)
+
+    async def _keep_one_playing(self) -> None:
+        try:
+            while self._taken <= self._slots and await self.draw():
+                play = self.waiting.popleft()
+                self._under_way[id(play)] = play
+                await self.actor.call("play", *pack_play(play))
+                del self._under_way[id(play)]
+                self._queue.over(1)
+                self._note_over(play)
+        except BaseException:
+            self._tasks = None  # whose other tasks are ending too
+            raise
+        self._taken -= 1
+
+
+class _PlayQueue:
+    """What nobody has in hand, and how much somebody has."""
+
+    def __init__(self, plays: Iterator[Play]) -> None:
+        groups = (list(group) for _, group in groupby(plays, key=lambda play: play.conversation.id))
+        self._groups = SharedIterator(groups)
+        self._returned: deque[list[Play]] = deque()
+        self._out = 0
+        self._changed = asyncio.Event()
+        self.finished = asyncio.Event()
+        """All is played."""
+
+    async def next(self) -> list[Play]:
+        """
+        Return the next conversation's plays; empty when there will be no more.
+
+        While others still play, something may come back from them.
+        """
+        while True:
+            group = self._returned.popleft() if self._returned else await anext(self._groups, [])
+            self._out += len(group)
+            if group:
+                return group
+            if not self._out:
+                self.finished.set()
+                return group
+            await self._changed.wait()
+
+    def over(self, plays: int) -> None:
+        """Count so many plays as played."""
+        self._out -= plays
+        if not self._out:
+            self._wake()
+
+    async def take_back(self, plays: int, left: Callable[[], list[Play]]) -> None:
+        """Give out again what is *left* of so many *plays*."""
+        if rest := await self._groups.between(left):
+            self._returned.append(rest)
+        self.over(plays)
+        self._wake()
+
+    def _wake(self) -> None:
+        self._changed.set()
+        self._changed = asyncio.Event()

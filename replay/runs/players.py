@@ -70,7 +70,7 @@ async def play_left(
             if scenario.cluster is not None:
                 from replay.runs.cluster_plays import play_on_cluster
 
-                lags = await play_on_cluster(assembly, store, rerun, following, show)
+                lags = await play_on_cluster(assembly, store, rerun, following, show, asks_beside=asks_beside)
             elif is_here:
                 plays = with_versions(remaining_plays(assembly, store, rerun), assembly, store)
                 concurrency = scenario.play.concurrency

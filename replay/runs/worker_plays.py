@@ -20,12 +20,11 @@ from replay.core.errors import RunStoppedError
 from replay.core.logs import log_event
 from replay.core.uncancellable import in_thread
 from replay.play.first_failure import gather_or_cancel
-from replay.play.loop_lag import worst
 from replay.results.rerun_plan import Rerun
 from replay.results.versions import keep_version
 from replay.results.worker_loss import keep_lost_worker
 from replay.runs.following import RunListeners, TurnFeed
-from replay.runs.play_share import Lags
+from replay.runs.play_share import Lags, worst_lags
 from replay.runs.remaining_plays import Part, is_unplayed, open_parts
 from replay.scenario.assembly import Assembly
 from replay.store.store import RunStore
@@ -95,9 +94,7 @@ async def play_in_workers(
         team = _Team(store, job, len(parts), status, numbers, feed, shared, waits)
         async with status.shown(show), feed.read_again_and_again():
             ends = await gather_or_cancel(team.keep_playing(*one) for one in enumerate(parts))
-    systems = sorted({system for end in ends for system in end})
-    found = {system: worst(end[system] for end in ends if system in end) for system in systems}
-    return {system: lag for system, lag in found.items() if lag is not None}
+    return worst_lags(ends)
 
 
 @dataclass(slots=True)

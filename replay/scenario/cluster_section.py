@@ -45,9 +45,6 @@ class ClusterSection(Section):
     """What becomes of a conversation that a lost node was playing with a system that keeps the history:
     ``restart``: it begins anew elsewhere, its earlier turns are put aside; ``abandon``: it ends there with
     the outcome ``lost``, so that nothing is asked twice."""
-    folder: str | None = None
-    """Where on its disk each node keeps what it played until that has arrived, from the root or ``~`` on;
-    left out, in its user's cache folder."""
     scoring: ScoringSection = ScoringSection()
     wait_s: PositiveSeconds = 60.0
     """How long to wait for a node where there is none, before the run is stopped."""

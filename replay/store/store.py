@@ -33,7 +33,6 @@ from replay.store.raw_replies import insert_raw
 from replay.store.reader import DATABASE, LOST, RunReader, database_in
 from replay.store.stored import StoredScore, StoredTally, StoredVerdict
 from replay.store.superseding import RowRange, supersede
-from replay.store.undelivered import UndeliveredPart, taken_over
 from replay.store.unfinished_turns import drop_steps, insert_step
 from replay.store.writer import Statement, Writer
 
@@ -257,11 +256,6 @@ class RunStore(RunReader):
     def settle(self) -> None:
         """The same as ``flush``, for a caller that may block."""
         self._writing.flush()
-
-    def import_part(self, unreached: UndeliveredPart) -> None:
-        """Keep steps, replies and events of *unreached* that aren't here yet; its rows are the caller's."""
-        self._has_steps = self._has_steps or bool(unreached.steps)
-        self._writing.post_all(taken_over(unreached))
 
     def set_fact(self, key: str, value: Any) -> None:
         self._writing.post(*_fact(key, value))

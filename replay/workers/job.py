@@ -20,23 +20,23 @@ class WorkerJob:
     source: str
     folder: str
     """The scenario."""
-    run_folder: str
-    """Where the run's database is."""
     run: str
     """The run's own id."""
     start: float
-    """Reading of ``perf_counter`` when the run started; all processes of a machine have one such clock."""
+    """Reading of ``perf_counter`` when the run started, by the clock of the machine that plays."""
     started_at: float
     """When that was, in seconds since 1970."""
-    worker: int
+    worker: int = 0
     """Which of those that are started it is, from 0."""
-    workers: int
+    workers: int = 1
     """How many are."""
+    run_folder: str = ""
+    """Where the run's database is; of no use to a node of a cluster, which sends what it plays."""
     part: tuple[int, int] = (0, 1)
     """The conversations: those whose position in the data, divided by the second number, leaves the first."""
     is_fresh: bool = False
     """Nothing of the run was played before."""
-    limits_among: int
+    limits_among: int = 1
     """How many share the rate limits: the workers, and the program where it asks beside them."""
 
     @classmethod

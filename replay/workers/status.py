@@ -10,8 +10,6 @@ from time import monotonic
 from typing import Any, Literal
 
 from replay.core.uncancellable import cancel_and_wait
-from replay.play.play import Play
-from replay.store.schema import Row, row_place
 
 State = Literal["starting", "playing", "lost"]
 UPDATED_EVERY_S = 2.0
@@ -31,12 +29,11 @@ class WorkerProgress:
 
 
 class WorkerStatus:
-    """Counts what each has recorded; of the plays that are under way it knows whose they are."""
+    """Counts what each has recorded."""
 
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
         self._clock = clock
         self._players: dict[int, WorkerProgress] = {}
-        self._under_way: dict[tuple[str, str, str], WorkerProgress] = {}
         self._looked = clock()
         self._turns: dict[int, int] = {}
         """Of each, at the last look."""
@@ -49,25 +46,11 @@ class WorkerStatus:
         self._players[number].state = "playing"
 
     def lost(self, number: int) -> None:
-        player = self._players[number]
-        player.state = "lost"
-        self._under_way = {place: one for place, one in self._under_way.items() if one is not player}
+        self._players[number].state = "lost"
 
-    def given(self, number: int, play: Play) -> None:
-        """That one plays it now."""
-        self._under_way[_place(play)] = self._players[number]
-
-    def over(self, play: Play) -> None:
-        self._under_way.pop(_place(play), None)
-
-    def recorded(self, rows: Iterable[Row]) -> None:
-        for row in rows:
-            if (player := self._under_way.get(row_place(row)[:3])) is not None:
-                player.turns += 1
-
-    def count(self, number: int) -> None:
-        """That one recorded a turn."""
-        self._players[number].turns += 1
+    def count(self, number: int, turns: int = 1) -> None:
+        """That one recorded so many *turns*."""
+        self._players[number].turns += turns
 
     def look(self) -> list[WorkerProgress]:
         """All that ever joined, by number, with their rates since the last look."""
@@ -113,7 +96,3 @@ def in_one_line(players: Sequence[WorkerProgress]) -> str:
     said += [f"{starting} starting"] if starting else []
     said += [f"{lost} lost"] if lost else []
     return ", ".join(said)
-
-
-def _place(play: Play) -> tuple[str, str, str]:
-    return play.conversation.id, play.system.name, play.policy_name

@@ -32,13 +32,14 @@ ROOMS = {
     "coreference/verdict",
     "coreference": "core core/settings coreference/reading coreference/verdict coreference/service",
     "coreference/training": "core datasets coreference/reading coreference/wording",
-    "policies": "core core/settings core/asking coreference coreference/reading coreference/wording",
+    "policies": "core core/settings core/asking coreference/reading coreference/wording coreference",
     "play": "core core/settings core/asking policies",
     "play/load": "core core/settings datasets play",
     "scenario/assertions": "core core/settings store scorers scorers/checks scorers/judges statistics",
     "scenario": "core core/settings core/asking datasets scorers scorers/checks scorers/judges "
-    "coreference coreference/reading coreference/service policies play play/load scenario/assertions",
-    "workers": "core core/asking store play play/load scenario",
+    "coreference/reading coreference/service coreference policies play play/load "
+    "scenario/assertions",
+    "workers": "core core/asking play play/load scenario",
     "workers/cluster": "core core/settings core/asking store scorers play play/load scenario workers",
     "load": "core core/settings core/asking datasets store scorers statistics statistics/load "
     "coreference/reading policies play play/load scenario workers workers/cluster",
@@ -46,10 +47,10 @@ ROOMS = {
     "report/notebook": "core scorers statistics report",
     "report/plots": "core core/settings scorers statistics report",
     "results": "core core/settings core/asking datasets store scorers scorers/checks scorers/judges "
-    "statistics statistics/load coreference/reading coreference/service policies play scenario/assertions "
-    "scenario workers/cluster load report report/notebook",
-    "runs": "core core/settings core/asking datasets store scorers statistics policies play play/load "
-    "scenario workers workers/cluster load report results",
+    "statistics statistics/load coreference/reading coreference/service policies play "
+    "scenario/assertions scenario workers/cluster load report report/notebook",
+    "runs": "core core/settings core/asking datasets store scorers statistics policies play "
+    "play/load scenario workers workers/cluster load report results",
     "viewer": "core store scorers statistics statistics/load scenario/assertions scenario report results",
     "tables": "",
     "tables/agreement": "core core/settings datasets scorers statistics report report/plots",
@@ -60,19 +61,19 @@ ROOMS = {
     "study/running": "core core/settings core/asking datasets store scorers statistics play scenario "
     "results runs tables/agreement study study/presets",
     "study/pages": "core viewer study study/running",
-    "testing": "core core/settings core/asking datasets scorers scorers/judges coreference "
-    "coreference/reading coreference/service policies play",
+    "testing": "core core/settings core/asking datasets scorers scorers/judges coreference/reading "
+    "coreference/service coreference policies play",
     "integrations": "core core/settings datasets store scorers scorers/judges statistics "
     "scenario/assertions scenario report results runs viewer testing",
     "integrations/deepeval": "core datasets scorers statistics report results runs",
-    "integrations/inspect": "core core/settings core/asking scorers scorers/checks statistics policies "
-    "play scenario report results runs",
+    "integrations/inspect": "core core/settings core/asking scorers scorers/checks statistics policies play "
+    "scenario report results runs",
     "integrations/otel": "core store scorers/judges statistics play scenario results",
     "cli/serving": "core core/asking",
-    "cli": "core core/settings core/asking datasets scorers/judges statistics coreference "
-    "coreference/reading coreference/wording coreference/service play play/load "
-    "scenario/assertions scenario load report report/plots results runs viewer tables/agreement "
-    "tables/scoring study/running study/pages cli/serving",
+    "cli": "core core/settings core/asking datasets scorers/judges statistics "
+    "coreference/reading coreference/wording coreference/service coreference play "
+    "play/load scenario/assertions scenario load report report/plots results runs viewer "
+    "tables/agreement tables/scoring study/running study/pages cli/serving",
 }
 """Each room, and the rooms that it imports. A file's room is its folder below ``replay``."""
 

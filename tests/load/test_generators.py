@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
-from replay.load.generators import RemoteGenerator
+from replay.load.cluster_players import RemoteGenerator
+from replay.load.counting import Count
+from replay.load.level_worker import CountReport
 from replay.play.clock_offset import ClockOffset
 from replay.play.load.generator_report import GeneratorReport
 from replay.play.load.level import Level, LevelOutcome
@@ -19,21 +21,21 @@ def offset(offset_s: float, uncertainty_s: float) -> ClockOffset:
     return ClockOffset(offset_s=offset_s, uncertainty_s=uncertainty_s)
 
 
-class Child:
+class Actor:
     """One whose clock is found to be *offsets* ahead, the first time when it is started."""
 
-    def __init__(self, *offsets: ClockOffset | None) -> None:
+    def __init__(self, *offsets: ClockOffset) -> None:
         self.clock, *self._later = offsets
-        self.job = SimpleNamespace(start=100.0)
         self.starts: list[float] = []
 
-    async def clock_offset(self) -> ClockOffset | None:
-        return self._later.pop(0) if self._later else None
+    async def clock_offset(self) -> ClockOffset:
+        return self._later.pop(0)
 
-    async def call(self, method: str, level: Level, start: float) -> LevelOutcome:
+    async def call(self, method: str, level: Level, start: float) -> tuple[LevelOutcome, CountReport]:
         self.starts.append(start)
         report = GeneratorReport(host="there", conversations=1)
-        return LevelOutcome(ended_s=1.0, conversations=1, cut=0, delayed=0, generators=(report,))
+        outcome = LevelOutcome(ended_s=1.0, conversations=1, cut=0, delayed=0, generators=(report,))
+        return outcome, CountReport(Count(), {})
 
 
 @pytest.mark.parametrize(
@@ -49,19 +51,12 @@ class Child:
 async def test_a_clock_is_corrected_between_levels_where_that_makes_it_more_exact(
     first, second, start, taken
 ):
-    child: Any = Child(first, second)
-    generator = RemoteGenerator(child)
+    actor: Any = Actor(first, second)
+    job: Any = SimpleNamespace(start=100.0)
+    generator = RemoteGenerator(actor, job)
     await generator.look_at_clock()
-    (report,) = (await generator.play(LEVEL)).generators
-    assert child.starts == pytest.approx([start], abs=1e-9)
+    outcome, _ = await generator.play(LEVEL)
+    (report,) = outcome.generators
+    assert actor.starts == pytest.approx([start], abs=1e-9)
     assert report.clock == (first, second)[taken]
     assert report.clock_moved_s == pytest.approx(second.offset_s - first.offset_s)
-
-
-async def test_of_one_clock_nothing_is_said():
-    child: Any = Child(None)
-    generator = RemoteGenerator(child)
-    await generator.look_at_clock()
-    (report,) = (await generator.play(LEVEL)).generators
-    assert child.starts == [100.0]
-    assert (report.clock, report.clock_moved_s) == (None, None)

@@ -11,25 +11,25 @@ from replay.core.errors import RunStoppedError
 from replay.report.notes import notes
 from tests.scenario.keys import answers, key, outcomes, played, python, talk
 from tests.waiting import until_async
-from tests.workers.cluster.inside import InsideRay, ray_inside
+from tests.workers.cluster.fake_ray import FakeRay, put_in_place
 from tests.workers.test_plays import stored
 
 LONG = 30
 
 
 @pytest.fixture
-def ray(monkeypatch) -> InsideRay:
-    return ray_inside(monkeypatch)
+def ray(monkeypatch) -> FakeRay:
+    return put_in_place(monkeypatch)
 
 
-def used(ray: InsideRay) -> Counter[str]:
+def used(ray: FakeRay) -> Counter[str]:
     """How many actors were on each node."""
     return Counter(options["scheduling_strategy"].node_id for options in ray.options)
 
 
 @key("cluster.address")
 async def test_the_cluster_at_the_address_plays(tmp_path, ray):
-    ray.add_node("a" * 56)
+    ray.add()
     run = await played(tmp_path, cluster={"address": "ray://head:10001"})
     assert outcomes(run) == ["answered"] * 3
     assert ray.given["address"] == "ray://head:10001"
@@ -41,8 +41,7 @@ async def test_the_cluster_at_the_address_plays(tmp_path, ray):
 @key("cluster.per_node")
 @pytest.mark.parametrize("actors", [1, 2])
 async def test_each_node_has_so_many_actors(tmp_path, ray, actors):
-    node = "a" * 56
-    ray.add_node(node, CPU=2)
+    node = ray.add(CPU=2)
     run = await played(tmp_path, cluster={"per_node": actors})
     assert outcomes(run) == ["answered"] * 3
     assert used(ray) == {node: actors}
@@ -50,37 +49,24 @@ async def test_each_node_has_so_many_actors(tmp_path, ray, actors):
 
 @key("cluster.cpus", "cluster.resources")
 async def test_nodes_with_what_an_actor_takes_play(tmp_path, ray):
-    small, bare, fit = "1" * 56, "2" * 56, "3" * 56
-    ray.add_node(small, CPU=1, bot=1)
-    ray.add_node(bare, CPU=4)
-    ray.add_node(fit, CPU=2, bot=1)
+    ray.add(CPU=1, bot=1)
+    ray.add(CPU=4)
+    fit = ray.add(CPU=2, bot=1)
     await played(tmp_path, cluster={"cpus": 2, "resources": {"bot": 0.5}})
     assert used(ray) == {fit: 1}
     (options,) = ray.options
     assert (options["num_cpus"], options["resources"]) == (2, {"bot": 0.5})
 
 
-@key("cluster.folder")
-@pytest.mark.parametrize("folder", ["kept", "elsewhere"])
-async def test_a_node_keeps_what_it_played_in_the_folder_until_it_has_arrived(tmp_path, ray, folder):
-    ray.add_node("a" * 56)
-    kept = tmp_path / "kept"
-    look = f"len(list(pathlib.Path({str(kept)!r}).glob('*/*/run.db')))"
-    bot = python(tmp_path, f"import pathlib\ndef answer(request): return str({look})")
-    run = await played(tmp_path, system=bot, cluster={"folder": str(tmp_path / folder)})
-    assert set(answers(run)) == {"1" if folder == "kept" else "0"}
-    assert not list(kept.glob("*"))
-
-
 @key("cluster.wait_s")
 async def test_a_run_without_nodes_waits_so_long(tmp_path, ray, monkeypatch):
-    ray.add_node("a" * 56)
+    ray.add()
 
     async def lost_at_once(self, *arguments):
-        ray.nodes.clear()
-        ray.actors[-1].kill()
+        ray.remove(node)
 
-    monkeypatch.setattr("replay.workers.cluster.node.Node.begin", lost_at_once)
+    node = ray.nodes()[0]["NodeID"]
+    monkeypatch.setattr("replay.workers.cluster.actor.ClusterActor.begin", lost_at_once)
     with pytest.raises(RunStoppedError, match=r"no node was left to play for 0\.05 s"):
         await played(tmp_path, cluster={"wait_s": 0.05})
 
@@ -93,8 +79,7 @@ async def test_a_run_without_nodes_waits_so_long(tmp_path, ray, monkeypatch):
 async def test_what_a_lost_node_asked_of_a_system_that_keeps_the_history_begins_anew_or_is_set_aside(
     tmp_path, ray, lost_sessions, said
 ):
-    for node in ("a" * 56, "b" * 56):
-        ray.add_node(node)
+    lost, _ = ray.add(), ray.add()
     running = asyncio.create_task(
         played(
             tmp_path,
@@ -105,8 +90,7 @@ async def test_what_a_lost_node_asked_of_a_system_that_keeps_the_history_begins_
         )
     )
     await until_async(lambda: stored(tmp_path) >= 4)
-    lost = ray.nodes.pop(0)["NodeID"]
-    ray.actors[0].kill()
+    ray.remove(lost)
     run = await running
     (remark,) = [note for note in notes(run.report(resamples=0)) if said in note]
     assert remark.startswith("1 of them")
@@ -118,13 +102,13 @@ async def test_what_a_lost_node_asked_of_a_system_that_keeps_the_history_begins_
         assert len(whole) == 1
         (only,) = [r for r in run.records() if r.failed]
         assert only.outcome == "lost"
-        assert only.error.startswith(f"s: node {lost} ({lost}, {lost[:8]}) was lost, and with it the session")
+        assert only.error.startswith("s: node host0 (10.0.0.0, 00000000) was lost, and with it the session")
         assert not run.superseded(), "what was answered stays"
 
 
 @key("cluster.files")
 async def test_files_that_no_setting_names_go_to_the_nodes_where_they_are_asked_for(tmp_path, ray):
-    ray.add_node("a" * 56)
+    ray.add()
     code = """
 from pathlib import Path
 def answer(question):

@@ -15,19 +15,6 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 from time import monotonic
-from typing import Protocol
-
-
-class TokenBucket(Protocol):
-    """What it takes to ask."""
-
-    async def take(self) -> None:
-        """Return with a token. Whoever is cancelled by then has none."""
-        ...
-
-    def spend(self) -> None:
-        """The token is used for an ask that is sent now."""
-        ...
 
 
 class RateLimit:
@@ -36,7 +23,7 @@ class RateLimit:
     def __init__(self, asks: int, per_s: float) -> None:
         self.asks = asks
         self.per_s = per_s
-        self.tokens: TokenBucket = LocalTokenBucket(asks, per_s)
+        self.tokens: LocalTokenBucket = LocalTokenBucket(asks, per_s)
 
     async def wait(self) -> None:
         """Return when the next ask is to be sent."""
@@ -44,66 +31,79 @@ class RateLimit:
         self.tokens.spend()
 
 
-class TokenQueue:
-    """Those who wait for a token."""
+class LocalTokenBucket:
+    """As many as there are *asks*, each free again *per_s* seconds after it was spent, by *clock*."""
 
-    def __init__(self) -> None:
+    def __init__(self, asks: int, per_s: float, *, clock: Callable[[], float] = monotonic) -> None:
+        self._asks = asks
+        self._free = asks
+        self._surplus = 0
+        """So many of those that are spent or taken are not given out again."""
+        self._has_shrunk = asyncio.Event()
+        self._per_s = per_s
+        self._clock = clock
         self._waiting: deque[asyncio.Future[None]] = deque()
+        self._spent: deque[float] = deque()
+        """When, of those whose time is not over."""
+        self._timer: asyncio.TimerHandle | None = None
 
-    async def wait(self, put_back: Callable[[], None]) -> None:
-        """Return with a token; *put_back* takes the one that came as whoever waited was cancelled."""
+    async def take(self) -> None:
+        """Return with a token. Whoever is cancelled by then has none."""
+        self._release()
+        if self._free:
+            self._free -= 1
+            return
         token: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append(token)
         try:
             await token
         except asyncio.CancelledError:
             if not token.cancelled():
-                put_back()
+                self._put_back()
             raise
 
-    def give(self) -> bool:
-        """Return whether somebody was still waiting for the token that is there now."""
-        while self._waiting:
-            token = self._waiting.popleft()
-            if not token.done():
-                token.set_result(None)
-                return True
-        return False
-
-
-class LocalTokenBucket:
-    """As many as there are *asks*, each free again *per_s* seconds after it was spent, by *clock*."""
-
-    def __init__(self, asks: int, per_s: float, *, clock: Callable[[], float] = monotonic) -> None:
-        self._free = asks
-        self._per_s = per_s
-        self._clock = clock
-        self._queue = TokenQueue()
-        self._spent: deque[float] = deque()
-        """When, of those whose time is not over."""
-        self._timer: asyncio.TimerHandle | None = None
-
-    async def take(self) -> None:
-        self._release()
-        if self._free:
-            self._free -= 1
-        else:
-            await self._queue.wait(self.put_back)
-
     def spend(self) -> None:
+        """Use the token for an ask that is sent now."""
         self._spent.append(self._clock())
         if self._timer is None:
             self._look_later()
 
-    def put_back(self) -> None:
-        """A token was not used."""
-        if not self._queue.give():
-            self._free += 1
+    async def resize(self, asks: int) -> None:
+        """Have so many tokens from now on; return when no more than that can have been spent of late."""
+        self._release()
+        self._surplus += self._asks - asks
+        self._asks = asks
+        for _ in range(min(self._free, max(self._surplus, 0))):
+            self._free -= 1
+            self._surplus -= 1
+        while self._surplus < 0:
+            self._surplus += 1
+            self._give()
+        self._has_shrunk.set()  # for who has asked for fewer before
+        while self._surplus:
+            self._has_shrunk.clear()
+            await self._has_shrunk.wait()
+
+    def _put_back(self) -> None:
+        if self._surplus:
+            self._surplus -= 1
+            self._has_shrunk.set()
+        else:
+            self._give()
+
+    def _give(self) -> None:
+        """Let the first who still waits have a token, or keep it."""
+        while self._waiting:
+            token = self._waiting.popleft()
+            if not token.done():
+                token.set_result(None)
+                return
+        self._free += 1
 
     def _release(self) -> None:
         while self._spent and self._clock() - self._spent[0] > self._per_s:
             self._spent.popleft()
-            self.put_back()
+            self._put_back()
 
     def _look_later(self) -> None:
         left_s = self._spent[0] + self._per_s - self._clock()

@@ -1,20 +1,29 @@
-"""This program as a part of a Ray cluster."""
+"""
+This program as a part of a Ray cluster, and what Ray changes of a whole process, put back afterwards.
+
+Importing Ray (2.60) takes over ``sys.excepthook`` and the factory of log records, gives its logger a handler,
+puts libraries of its own first on the search path; connecting switches ``faulthandler`` on and sets
+``PYTHONBREAKPOINT``. Whoever calls us hasn't asked for any of it.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import faulthandler
 import logging
 import os
+import sys
 import warnings
 from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import Future
 from contextlib import asynccontextmanager, contextmanager, suppress
+from importlib.util import find_spec
+from pathlib import Path
 from threading import Thread
 
 from replay.core.errors import InputError
 from replay.core.uncancellable import in_thread
 from replay.scenario.cluster_section import ClusterSection
-from replay.workers.cluster.environment import restored_environment
 
 NEEDED = 'runs on a cluster take Ray: pip install "convreplay[ray]"'
 REACHED_S = 10.0
@@ -22,6 +31,8 @@ REACHED_S = 10.0
 CONNECTED_S = 40.0
 """And until Ray is connected; its own patience with a head that is there and says nothing is longer."""
 LONGEST = 400
+_VARIABLES = ("PYTHONBREAKPOINT", "RAY_CLIENT_MODE")
+_LOGGERS = ("ray", "ray.rllib")
 _REASONS = "it may be no head of Ray's, or want another token"
 
 
@@ -35,7 +46,7 @@ async def connected(section: ClusterSection) -> AsyncIterator[None]:
     Raises:
         InputError: Ray is not installed, or there is no such cluster, or it doesn't let us in.
     """
-    with restored_environment():
+    with _restored_environment():
         if await in_thread(_is_connected):
             yield
             return
@@ -49,7 +60,7 @@ async def connected(section: ClusterSection) -> AsyncIterator[None]:
 @contextmanager
 def connected_here(section: ClusterSection) -> Iterator[None]:
     """The same, for a caller that may block and has no event loop in its thread."""
-    with restored_environment():
+    with _restored_environment():
         if _is_connected():
             yield
             return
@@ -158,3 +169,40 @@ def _unreachable(address: str, why: str) -> InputError:
         "name its head as ray://HOST:10001; where it asks for a token, RAY_AUTH_MODE and RAY_AUTH_TOKEN have "
         "to be set here as well"
     )
+
+
+@contextmanager
+def _restored_environment() -> Iterator[None]:
+    """Leave all that as it was before the use of Ray, within which its logger prints nothing."""
+    hook, factory, path = sys.excepthook, logging.getLogRecordFactory(), list(sys.path)
+    finds_faults = faulthandler.is_enabled()
+    variables = {name: os.environ.get(name) for name in _VARIABLES}
+    loggers = [logging.getLogger(name) for name in _LOGGERS]
+    logs = [(log, list(log.handlers), log.level, log.propagate) for log in loggers]
+    sys.path[:0] = _libraries_of_ray()
+    quiet = logging.NullHandler()  # else what nobody handles goes to stderr
+    loggers[0].addHandler(quiet)
+    try:
+        yield
+    finally:
+        sys.excepthook = hook
+        logging.setLogRecordFactory(factory)
+        sys.path[:] = path
+        if not finds_faults:
+            faulthandler.disable()
+        for name, value in variables.items():
+            os.environ.pop(name, None)
+            os.environ.update({} if value is None else {name: value})
+        for log, handlers, level, propagate in logs:
+            log.handlers[:] = handlers
+            log.setLevel(level)
+            log.propagate = propagate
+
+
+def _libraries_of_ray() -> list[str]:
+    """Find them: Ray looks for them on the search path again and again, and puts them there once."""
+    found = find_spec("ray")
+    if found is None or found.origin is None:
+        return []
+    place = str(Path(found.origin).parent / "thirdparty_files")
+    return [] if place in sys.path else [place]

@@ -16,8 +16,8 @@ from replay.core.record import TurnRecord
 from replay.core.settings.plugin_bugs import describe_error
 from replay.scenario.cluster_section import ClusterSection
 from replay.scorers.scorer import Scorer
-from replay.workers.cluster.cluster_node import listed, needed_to_score, nodes_there
 from replay.workers.cluster.connecting import connected_here
+from replay.workers.cluster.nodes import list_amounts, needed_to_score, nodes_there
 from replay.workers.cluster.scoring_stage import THREADS, Observed, Pipeline, StageJob, versions
 
 AHEAD = 4
@@ -133,7 +133,7 @@ def _fit_nodes(section: ClusterSection) -> int:
 
 
 def _no_room(section: ClusterSection) -> str:
-    needed, fit = listed(needed_to_score(section)), _fit_nodes(section)
+    needed, fit = list_amounts(needed_to_score(section)), _fit_nodes(section)
     why = "none has that" if not fit else f"{fit} have that, and others use it"
     return (
         f"no node of the cluster had room for a scorer within {section.wait_s:g} s: it takes {needed}, and "

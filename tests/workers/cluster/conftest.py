@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.workers.cluster.joined import JoinedCluster
+from tests.workers.cluster.fake_ray import FakeRay, put_in_place
 
 PLAYER = {"player": 1}
 """What each of the nodes has that are there to play; others are of one test alone."""
@@ -34,11 +34,9 @@ def on_two_nodes(cluster) -> dict[str, Any]:
 
 
 @pytest.fixture
-def joined(monkeypatch) -> JoinedCluster:
+def fake(monkeypatch) -> FakeRay:
     """A cluster of two nodes in this process, for runs whose ``cluster`` is ``{}``."""
-    pytest.importorskip("ray", reason='needs Ray: pip install "convreplay[ray]"')
-    cluster = JoinedCluster()
+    ray = put_in_place(monkeypatch)
     for _ in range(2):
-        cluster.add()
-    cluster.put_in_place(monkeypatch)
-    return cluster
+        ray.add()
+    return ray

@@ -146,7 +146,7 @@ def written(folder: Path) -> dict[Path, bytes]:
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-async def test_what_a_node_logs_is_in_the_program_s_log(tmp_path, joined, caplog):
+async def test_what_a_node_logs_is_in_the_program_s_log(tmp_path, fake, caplog):
     caplog.set_level(logging.INFO, "replay")
     run = await played(tmp_path, cluster={})
     began = [record for record in caplog.records if record.getMessage() == "conversation began"]
@@ -156,14 +156,14 @@ async def test_what_a_node_logs_is_in_the_program_s_log(tmp_path, joined, caplog
     assert set(answers(run)) == {"a said 1.", "b said 1.", "c said 1."}
 
 
-async def test_nothing_is_sent_that_nobody_logs(tmp_path, joined, caplog):
+async def test_nothing_is_sent_that_nobody_logs(tmp_path, fake, caplog):
     caplog.set_level(logging.WARNING, "replay")
     await played(tmp_path, cluster={})
     assert not caplog.records
     assert logging.getLogger("replay").level == logging.WARNING
 
 
-async def test_a_node_that_is_told_to_end_leaves_nothing_behind(tmp_path, joined, monkeypatch):
+async def test_a_node_that_is_told_to_end_leaves_nothing_behind(tmp_path, fake, monkeypatch):
     made = []
     make = job_files.mkdtemp
     monkeypatch.setattr(job_files, "mkdtemp", lambda **more: made.append(Path(make(**more))) or made[-1])

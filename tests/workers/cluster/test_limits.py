@@ -1,149 +1,182 @@
-"""
-Politeness limits that nodes share: the wires and what goes over them are real, time is not.
-"""
+"""Rate limits that actors share as they join and are lost, in virtual time."""
 
 from __future__ import annotations
 
 import asyncio
 import random
-from contextlib import AsyncExitStack
-from types import SimpleNamespace
+from contextlib import asynccontextmanager
 
 import pytest
 from hypothesis import given, settings, strategies as st
 
 from replay.core.asking.rate_limit import LocalTokenBucket, RateLimit
-from replay.workers.cluster.job import NodeJob
-from replay.workers.cluster.leases import RateLimitLeases
-from replay.workers.cluster.node import Node, serve_coordinator
-from replay.workers.cluster.transport import ActorTransport
-from replay.workers.cluster.worker_handle import WorkerHandle
+from replay.play.load.level import share_of
+from replay.workers.cluster.actor_handle import ActorLostError
+from replay.workers.cluster.coordinator import LimitShares
 from tests.virtual_time import in_virtual_time, now
-from tests.workers.cluster.joined import JoinedActor
+from tests.waiting import takes
 from tests.workers.cluster.stretches import most_within
 
-pytest.importorskip("ray", reason='needs Ray: pip install "convreplay[ray]"')
-
 PER_S = 1.0
-SENT_S: list[float] = []
-"""When each ask was sent, by all nodes."""
 
 
-async def work(job, parent):
-    """What a node does: it asks as often as it is told."""
-    limit = RateLimit(1, 1.0)
-    parent.lease({"s": limit}, job.worker)
-
-    async def one():
-        await limit.wait()
-        SENT_S.append(now())
-
-    async def ask(times, patience_s=None):
-        async with asyncio.timeout(patience_s):
-            await asyncio.gather(*(one() for _ in range(times)))
-
-    await parent.serve(SimpleNamespace(ask=ask))
+def limit(asks, tokens):
+    """One in virtual time, of which there are so many tokens at first."""
+    made = RateLimit(asks, PER_S)
+    made.tokens = LocalTokenBucket(tokens, PER_S, clock=now)
+    return made
 
 
-class Place:
-    def __init__(self, actor):
-        self.actor = actor
+class Actor:
+    """It asks as often as it may; messages to it take as long as *delay_s* draws."""
 
-    async def open(self):
-        node = self.actor.node
-        node._playing = asyncio.create_task(serve_coordinator(__name__, node._wire))
-        return ActorTransport(self.actor, lambda error: None)
+    def __init__(self, run, asks, delay_s):
+        self.sent_s = []
+        self._run = run
+        self._limit = limit(asks, 0)
+        self._delay_s = delay_s
+        self._is_lost = asyncio.Event()
+        self._asking = asyncio.create_task(self._keep_asking())
 
-    async def clock_offset(self):
-        return None
+    async def call(self, method, index, among):
+        assert method == "set_share"
+        await takes(self._delay_s())
+        share = share_of(self._limit.asks, index, among)
+        tasks = [asyncio.create_task(one) for one in (self._limit.tokens.resize(share), self._is_lost.wait())]
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        for task in tasks:
+            task.cancel()
+        if self._is_lost.is_set():
+            raise ActorLostError("lost")
+        await takes(self._delay_s())
 
-    async def close(self):
-        self.actor.kill()
+    def lose(self):
+        self._is_lost.set()
+        self._asking.cancel()
 
-
-def _job(number):
-    nothing = dict.fromkeys(("text", "source", "folder", "run"), "")
-    return NodeJob(**nothing, start=0.0, started_at=0.0, worker=number, workers=3)
-
-
-class Nodes:
-    """Three of them; messages take as long as *delay_s* draws."""
-
-    def __init__(self, asks, delay_s):
-        SENT_S.clear()
-        limit = RateLimit(asks, PER_S)
-        limit.tokens = LocalTokenBucket(asks, PER_S, clock=now)
-        self.leases = RateLimitLeases({"s": limit})
-        self.actors = [JoinedActor(Node(), delay_s) for _ in range(3)]
-        self.children = [
-            WorkerHandle(Place(actor), _job(number), self.leases, gone="gone")
-            for number, actor in enumerate(self.actors)
-        ]
-
-    async def __aenter__(self):
-        self._stack = AsyncExitStack()
-        for child in self.children:
-            self._stack.push_async_callback(child.close)
-            await child.start()
-        return self
-
-    async def __aexit__(self, *_):
-        await self._stack.aclose()
-
-    async def ask(self, *times):
-        await asyncio.gather(
-            *(child.call("ask", n) for child, n in zip(self.children, times, strict=True)),
-            return_exceptions=True,
-        )
+    async def _keep_asking(self):
+        while True:
+            await self._limit.wait()
+            self.sent_s.append(now())
+            self._run.sent_s.append(now())
 
 
-@settings(max_examples=25, deadline=None)
-@given(st.integers(0, 2**32), st.integers(1, 8), st.sampled_from([0.0, 0.01, 0.3, 2.0]))
-def test_nodes_together_send_no_more_than_allowed_however_late_their_messages_come(seed, asks, slowest_s):
+class Run:
+    def __init__(self, asks, *, asks_beside=False, delay_s=lambda: 0.002):
+        self.sent_s = []
+        self.own = limit(asks, asks)
+        self._asks = asks
+        self._delay_s = delay_s
+        self._shares = LimitShares({"s": self.own}, asks_beside=asks_beside)
+        self._tasks = []
+        self.actors = []
+
+    def join(self):
+        self.actors.append(Actor(self, self._asks, self._delay_s))
+        self._begin(self._join(self.actors[-1]))
+        return self.actors[-1]
+
+    def lose(self, actor):
+        self.actors.remove(actor)
+        actor.lose()
+        self._begin(self._shares.leave(actor))
+
+    async def _join(self, actor):
+        try:
+            await self._shares.join(actor)
+        except ActorLostError:  # ``lose`` has seen to it
+            assert actor not in self.actors
+
+    def _begin(self, change):
+        self._tasks.append(asyncio.create_task(change))
+
+    def rate(self, since_s):
+        """Asks a second since then, of what is allowed."""
+        return sum(at_s > since_s for at_s in self.sent_s) / (now() - since_s) / self._asks
+
+    @asynccontextmanager
+    async def going_on(self):
+        yield self
+        for actor in list(self.actors):
+            actor.lose()
+        for task in self._tasks:
+            if task.done():
+                task.result()
+            task.cancel()
+        await asyncio.wait(self._tasks)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 2**32), st.integers(3, 8), st.sampled_from([0.0, 0.01, 0.3, 2.0]))
+def test_whoever_joins_and_is_lost_no_stretch_of_time_has_more_asks_than_allowed(seed, asks, slowest_s):
     rng = random.Random(seed)
 
     @in_virtual_time
     async def check():
-        async with Nodes(asks, lambda: rng.uniform(0, slowest_s)) as nodes:
-            await nodes.ask(*(rng.randrange(12) for _ in range(3)))
-        assert most_within(SENT_S) <= asks
+        async with Run(asks, delay_s=lambda: rng.uniform(0, slowest_s)).going_on() as run:
+            run.join()
+            for _ in range(8):
+                await asyncio.sleep(rng.choice([0.0, 0.1, 1.5]))
+                if len(run.actors) == 3 or (run.actors and rng.random() < 0.4):
+                    run.lose(rng.choice(run.actors))
+                else:
+                    run.join()
+            await asyncio.sleep(5)
+        assert most_within(run.sent_s, PER_S) <= asks
 
     check()
 
 
 @in_virtual_time
 async def test_most_of_a_limit_can_be_used():
-    """Messages take 5 ms each way, twice as long as Ray's."""
-    async with Nodes(20, lambda: 0.005) as nodes:
-        began_s = now()
-        await nodes.ask(200, 200, 200)
-        took_s = now() - began_s
-    assert len(SENT_S) == 600
-    assert 29 * PER_S <= took_s <= 29 * PER_S / 0.95
+    async with Run(20).going_on() as run:
+        for _ in range(3):
+            run.join()
+        await asyncio.sleep(3)
+        since_s = now()
+        await asyncio.sleep(30)
+        assert 0.95 <= run.rate(since_s) <= 1.01
+        counts = [sum(at_s > since_s for at_s in actor.sent_s) for actor in run.actors]
+        assert counts == sorted(counts, reverse=True), "7, 7 and 6 a second"
+        assert counts[0] - counts[2] <= 31
 
 
 @in_virtual_time
-async def test_what_a_lost_node_had_leased_counts_as_spent_and_comes_back():
-    async with Nodes(4, lambda: 0.01) as nodes:
-        asking = asyncio.ensure_future(nodes.ask(50, 50, 50))
-        await asyncio.sleep(5.015)
-        assert len(SENT_S) >= 16
-        nodes.actors[0].kill()
-        nodes.leases.take_back(0)
+async def test_what_a_lost_actor_had_is_there_for_the_others_once_its_asks_are_over():
+    async with Run(4).going_on() as run:
+        first, other = run.join(), run.join()
+        await asyncio.sleep(5)
+        run.lose(first)
         lost_s = now()
-        await asking
-    assert most_within(SENT_S) <= 4
-    assert len([at_s for at_s in SENT_S if lost_s + 3 < at_s <= lost_s + 8.5]) >= 4 * 5, "all four are used"
+        await asyncio.sleep(10)
+        assert len([at_s for at_s in other.sent_s if lost_s + 2 < at_s <= lost_s + 7]) >= 4 * 4
+        assert most_within(run.sent_s, PER_S) <= 4
 
 
 @in_virtual_time
-async def test_a_token_that_nobody_needs_any_more_is_there_for_the_others():
-    async with Nodes(1, lambda: 0.01) as nodes:
-        first, gives_up, last = nodes.children
-        await first.call("ask", 1)
-        asking = gives_up.call("ask", 1, 0.5), last.call("ask", 1)
-        *_, error, answer = await asyncio.gather(*asking, return_exceptions=True)
-        assert "TimeoutError" in str(error)
-        assert answer is None
-    assert len(SENT_S) == 2
-    assert SENT_S[1] - SENT_S[0] < 1.1 * PER_S
+async def test_where_nobody_asks_who_joins_waits_for_nobody():
+    async with Run(4).going_on() as run:
+        idle = run.join()
+        idle._asking.cancel()
+        await asyncio.sleep(10)
+        joined_s, second = now(), run.join()
+        await asyncio.sleep(0.5)
+        assert second.sent_s
+        assert second.sent_s[0] - joined_s < 0.1
+
+
+@pytest.mark.parametrize("actors", [1, 2])
+def test_this_program_has_a_share_where_it_asks_beside_them(actors):
+    @in_virtual_time
+    async def check():
+        async with Run(9, asks_beside=True).going_on() as run:
+            for _ in range(actors):
+                run.join()
+            await asyncio.sleep(3)
+            waiting = [asyncio.create_task(run.own.wait()) for _ in range(9)]
+            await asyncio.sleep(0.1)
+            assert sum(task.done() for task in waiting) == share_of(9, 0, 1 + actors)
+            for task in waiting:
+                task.cancel()
+
+    check()

@@ -11,25 +11,25 @@ from time import perf_counter
 import pytest
 
 from replay.core.errors import ReplayError, RunStoppedError
-from replay.load import cluster_players, sent_inputs
+from replay.load import cluster_players
 from replay.results.run import Run, newest_run
-from replay.workers.cluster import actors
+from replay.workers.cluster.actor import ClusterActor
 from tests.adapters.servers import http
 from tests.load.scenes import Body, Server, level_events, play, reply, talk
 from tests.waiting import others_first
 from tests.workers.cluster.far_node import far_node, skip_unless_clocks_can_differ
 
 NODES = {"resources": {}}
-"""The section ``cluster`` of a scenario that joined nodes play."""
+"""The section ``cluster`` of a scenario that the fake's nodes play."""
 TALKS = [talk(name, 2) for name in "abcdefg"]
 
 
 @pytest.fixture
-def three(joined, monkeypatch):
+def three(fake, monkeypatch):
     """A cluster of three nodes, whose messages take no time."""
     monkeypatch.setattr(cluster_players, "BEFORE_LEVEL_S", 0.05)
-    joined.add()
-    return joined
+    fake.add()
+    return fake
 
 
 def dues(run: Run) -> list[float]:
@@ -53,18 +53,16 @@ async def test_arrivals_of_three_nodes_are_those_of_one_process(three, tmp_path)
 
 async def test_nodes_need_no_file_of_the_data_nor_of_the_trace(three, tmp_path, monkeypatch):
     """Conversations and arrivals come in slices; both files are gone before an actor begins."""
-    monkeypatch.setattr(sent_inputs, "CONVERSATIONS", 2)
-    monkeypatch.setattr(sent_inputs, "ARRIVALS", 3)
-    slices = []
-    monkeypatch.setattr(actors, "for_all_nodes", lambda value: slices.append(value) or value)
-    start = actors.new_actor
+    monkeypatch.setattr(cluster_players, "CONVERSATIONS", 2)
+    monkeypatch.setattr(cluster_players, "ARRIVALS", 3)
+    clock = ClusterActor.clock
 
-    def without_files(*arguments):
+    async def without_files(actor):
         for name in ("talks.jsonl", "arrivals.csv"):
             (tmp_path / name).unlink(missing_ok=True)
-        return start(*arguments)
+        return await clock(actor)
 
-    monkeypatch.setattr(actors, "new_actor", without_files)
+    monkeypatch.setattr(ClusterActor, "clock", without_files)
     wanted = ["c", "a", "g", "e", "c"]
     lines = [f"{number / 100},{name}" for number, name in enumerate(wanted)]
     (tmp_path / "arrivals.csv").write_text("\n".join(["at_s,conversation", *lines]), "utf-8")
@@ -73,7 +71,7 @@ async def test_nodes_need_no_file_of_the_data_nor_of_the_trace(three, tmp_path, 
     assert not (tmp_path / "talks.jsonl").exists()
     begun = Counter(r.recorded_conversation for r in run.records() if r.depth == 1)
     assert begun == Counter(wanted)
-    assert len(slices) == 1 + 4 + 2, "the first is of other files"
+    assert len(three.stored) == 1 + 4 + 2, "the first is of other files"
 
 
 async def test_a_closed_load_has_no_more_nodes_than_users(three, tmp_path):
@@ -140,7 +138,7 @@ async def test_failures_in_a_row_are_counted_over_all_nodes(three, tmp_path):
 @pytest.mark.long
 async def test_two_nodes_of_a_real_cluster_offer_a_load(on_two_nodes, tmp_path, monkeypatch):
     """Over Ray's own calls and object store, from a folder that no actor looks into."""
-    monkeypatch.setattr(sent_inputs, "CONVERSATIONS", 3)
+    monkeypatch.setattr(cluster_players, "CONVERSATIONS", 3)
     server = Server()
     load = {"profile": "constant", "rate": 40, "conversations": 21, "keep_turns": 20}
     async with server.running() as address:

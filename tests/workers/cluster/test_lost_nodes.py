@@ -1,4 +1,4 @@
-"""Nodes of a cluster that are lost while they play, and nodes that join: real wires, without Ray."""
+"""Nodes of a cluster that are lost while they play, and nodes that join: without Ray."""
 
 from __future__ import annotations
 
@@ -25,42 +25,38 @@ def looked_often(monkeypatch):
     monkeypatch.setattr(actor_pool, "LOOKED_EVERY_S", 0.01)
 
 
-async def test_joined_nodes_give_the_records_of_one_process(tmp_path, joined):
+async def test_nodes_give_the_records_of_one_process(tmp_path, fake):
     runs = [
         await played(
             tmp_path / name, talks=LEANING, system={"settings": WRONG}, policies=["pred", "rewrite"], **more
         )
         for name, more in (("here", {}), ("there", {"cluster": {}}))
     ]
-    assert len(joined.actors) == 2
+    assert len(fake.actors) == 2
     assert contents(runs[0]) == contents(runs[1])
 
 
-async def test_what_a_lost_node_had_begun_goes_on_elsewhere(tmp_path, joined):
+async def test_what_a_lost_node_had_begun_goes_on_elsewhere(tmp_path, fake):
     server = Server(slow)
     async with server.running() as address:
         system, play = asking(address), {"concurrency": 4}
-        cluster = {"folder": str(tmp_path / "parts")}
-        running = asyncio.create_task(
-            played(tmp_path, talks=TALKS, system=system, play=play, cluster=cluster)
-        )
+        running = asyncio.create_task(played(tmp_path, talks=TALKS, system=system, play=play, cluster={}))
         await server.until_asked(6)
-        joined.remove(FIRST)
+        fake.remove(FIRST)
         run = await running
     assert {r.outcome for r in run.records()} == {"answered"}
-    assert not list(tmp_path.glob("parts/*")), "nor is anything left on a disk that other nodes share with it"
     asked = Counter(map(last, server.asked))
     assert len(run.records()) == len(asked) == 18
-    assert asked.total() <= 18 + 4, "what two conversations were just asking, and the turn before"
+    assert asked.total() <= 18 + 2, "what two conversations were just asking"
     (remark,) = [note for note in notes(run.report(resamples=0)) if "Lost while" in note]
     assert "node host0 (10.0.0.0, 00000000) was lost: The actor died unexpectedly" in remark
 
 
-async def test_a_node_that_joins_plays(tmp_path, joined):
+async def test_a_node_that_joins_plays(tmp_path, fake):
     async def once_joined(body, writer):
         if len(server.asked) == 1:
-            joined.add()
-        await until_async(lambda: len(joined.actors) == 3)
+            fake.add()
+        await until_async(lambda: len(fake.actors) == 3)
         await reply(body, writer)
 
     server = Server(once_joined)
@@ -69,12 +65,14 @@ async def test_a_node_that_joins_plays(tmp_path, joined):
     assert outcomes(run) == ["answered"] * 18
 
 
-async def test_where_all_nodes_are_lost_the_run_waits_for_another(tmp_path, joined):
+async def test_where_all_nodes_are_lost_the_run_waits_for_another(tmp_path, fake):
+    """The one that joins is there once both are lost, so that no other actor can have begun before it."""
+
     async def answer(body, writer):
         if len(server.asked) == 4:
             for number in range(2):
-                joined.remove(f"{number:056x}")
-            joined.add()
+                fake.remove(f"{number:056x}")
+            fake.add()
         else:
             await reply(body, writer)
 
@@ -82,21 +80,21 @@ async def test_where_all_nodes_are_lost_the_run_waits_for_another(tmp_path, join
     async with server.running() as address:
         run = await played(tmp_path, talks=TALKS, system=asking(address), cluster={})
     assert outcomes(run) == ["answered"] * 18
-    assert len(joined.actors) >= 3, "one on a node that was just being removed may have begun and been lost"
+    assert fake.on(f"{2:056x}")
 
 
-async def test_where_none_comes_the_run_stops_with_what_became_of_the_last(tmp_path, joined):
+async def test_where_none_comes_the_run_stops_with_what_became_of_the_last(tmp_path, fake):
     async def fatal(body, writer):
         for number in range(2):
-            joined.remove(f"{number:056x}")
+            fake.remove(f"{number:056x}")
 
     async with Server(fatal).running() as address:
-        with pytest.raises(RunStoppedError, match=r"for 0\.5 s \(cluster\.wait_s\); .*there is none") as told:
-            await played(tmp_path, talks=TALKS, system=asking(address), cluster={"wait_s": 0.5})
+        with pytest.raises(RunStoppedError, match=r"for 1 s \(cluster\.wait_s\); .*there is none") as told:
+            await played(tmp_path, talks=TALKS, system=asking(address), cluster={"wait_s": 1})
     assert "go on with: replay resume" in str(told.value)
 
 
-async def test_what_is_needed_and_what_the_nodes_have_is_said_where_none_can_play(tmp_path, joined):
+async def test_what_is_needed_and_what_the_nodes_have_is_said_where_none_can_play(tmp_path, fake):
     takes = {"cpus": 2, "resources": {"bot": 1}, "wait_s": 0.01}
     with pytest.raises(RunStoppedError) as told:
         await played(tmp_path, cluster=takes)
@@ -105,27 +103,27 @@ async def test_what_is_needed_and_what_the_nodes_have_is_said_where_none_can_pla
     )
 
 
-async def test_an_actor_that_dies_begins_again_where_its_node_lives_but_not_for_ever(tmp_path, joined):
+async def test_an_actor_that_dies_begins_again_where_its_node_lives_but_not_for_ever(tmp_path, fake):
     """As one that needs more memory than there is."""
     from ray.exceptions import OutOfMemoryError
 
-    joined.remove(f"{1:056x}")
+    fake.remove(f"{1:056x}")
 
     async def fatal(body, writer):
-        joined.actors[-1].kill(OutOfMemoryError("2 of 2 GB used"))
+        fake.actors[-1].kill(OutOfMemoryError("2 of 2 GB used"))
 
     async with Server(fatal).running() as address:
         with pytest.raises(RunStoppedError, match=r"node host0 .* was lost: the node ran out of memory"):
-            await played(tmp_path, talks=TALKS, system=asking(address), cluster={"wait_s": 0.5})
-    assert len(joined.on(FIRST)) == 1 + actor_pool.RESTARTS
+            await played(tmp_path, talks=TALKS, system=asking(address), cluster={"wait_s": 1})
+    assert len(fake.on(FIRST)) == 1 + actor_pool.RESTARTS
 
 
-async def test_a_node_without_room_holds_up_nobody(tmp_path, joined, monkeypatch):
+async def test_a_node_without_room_holds_up_nobody(tmp_path, fake, monkeypatch):
     busy = f"{1:056x}"
-    joined.full.add(busy)
-    run = await played(tmp_path, talks=TALKS, cluster={"wait_s": 0.05})
+    fake.full.add(busy)
+    run = await played(tmp_path, talks=TALKS, cluster={})
     assert outcomes(run) == ["answered"] * 18
-    assert joined.on(busy)
-    joined.full.add(FIRST)
+    assert fake.on(busy)
+    fake.full.add(FIRST)
     with pytest.raises(RunStoppedError, match=r"host\d .* had no room for an actor within 0\.05 s"):
         await played(tmp_path / "busy", talks=TALKS, cluster={"wait_s": 0.05})

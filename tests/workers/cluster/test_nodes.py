@@ -1,4 +1,4 @@
-"""Nodes of a real cluster that are lost, and a limit that they share, seen from the server that they ask."""
+"""Nodes of a real cluster: their records, limit and losses, seen from the server that they ask."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ import pytest
 
 from replay.core.uncancellable import in_thread
 from replay.report.notes import notes
+from tests.cli.command import replay_process
 from tests.load.scenes import Server, reply, talk
-from tests.scenario.keys import outcomes, played
+from tests.scenario.keys import outcomes, played, scenario
 from tests.waiting import takes
 from tests.workers.cluster.conftest import PLAYER
 from tests.workers.cluster.stretches import most_within
-from tests.workers.test_plays import asking, last
+from tests.workers.inside import contents
+from tests.workers.test_plays import BUG, LEANING, WRONG, asking, last
 
 
 @pytest.fixture
@@ -60,3 +62,23 @@ async def test_three_nodes_hold_one_limit_and_lose_nothing_with_one_of_them(
     assert most_within(came_s, 0.9) <= 20, "an ask may be later than the next ones in coming"
     (remark,) = [note for note in notes(run.report(resamples=0)) if "Lost while" in note]
     assert f"({third.node_ip_address}, {third.node_id[:8]}) was lost: " in remark
+
+
+async def test_the_nodes_of_a_cluster_give_the_records_of_one_process(tmp_path, on_two_nodes):
+    asked = {"talks": LEANING, "system": {"settings": WRONG}, "policies": ["pred", "rewrite"]}
+    here = await played(tmp_path / "here", **asked)
+    there = await played(tmp_path / "there", **asked, cluster=on_two_nodes)
+    assert contents(here) == contents(there)
+    assert len(contents(there)) == 24
+    assert {r.drift.valid for r in there.records() if r.drift} == {True, False}, "drift matters here"
+
+
+@pytest.mark.long
+async def test_a_run_that_a_bug_ends_says_so_and_nothing_of_ray_s(tmp_path, on_two_nodes):
+    (tmp_path / "bot.py").write_text(BUG)
+    talks = [talk(name, 3) for name in "abcdef"]
+    file = scenario(tmp_path, talks=talks, system={"adapter": "bot.py:Bot"}, cluster=on_two_nodes)
+    done = await in_thread(replay_process, "run", file.source, cwd=tmp_path)
+    assert done.returncode != 0
+    assert 'system "s" fails at turn 2 of conversation "c": ZeroDivisionError' in done.stderr
+    assert not [word for word in ("Traceback", "ray.", "never retrieved") if word in done.stderr]

@@ -12,16 +12,16 @@ from replay.runs.launch import resume_async, run_async
 from replay.runs.rerun import rerun_async
 from tests.cli.command import replay_cli
 from tests.scenario.keys import in_time, outcomes, played, python, scenario, talk, write_talks
-from tests.workers.cluster.inside import InsideRay, ray_inside
+from tests.workers.cluster.fake_ray import FakeRay, put_in_place
 
 HEAD = "ray://head:10001"
 
 
 @pytest.fixture
-def ray(monkeypatch) -> InsideRay:
-    inside = ray_inside(monkeypatch)
-    inside.add_node("a" * 56)
-    return inside
+def ray(monkeypatch) -> FakeRay:
+    fake = put_in_place(monkeypatch)
+    fake.add()
+    return fake
 
 
 async def begun(folder, **changes) -> Run:

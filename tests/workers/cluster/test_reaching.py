@@ -14,12 +14,12 @@ from replay.scenario.cluster_section import ClusterSection
 from replay.workers.cluster import connecting
 from replay.workers.cluster.connecting import connected
 from tests.waiting import until_async
-from tests.workers.cluster.inside import InsideRay, ray_inside
+from tests.workers.cluster.fake_ray import FakeRay, put_in_place
 
 
 @pytest.fixture
-def ray(monkeypatch) -> InsideRay:
-    return ray_inside(monkeypatch, is_reached=False)
+def ray(monkeypatch) -> FakeRay:
+    return put_in_place(monkeypatch, is_reached=False)
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ async def test_a_host_that_does_not_answer_is_waited_for_so_long(ray, monkeypatc
 class Stuck:
     """``ray.init`` with a head that says nothing: it comes to nothing for minutes."""
 
-    def __init__(self, ray: InsideRay) -> None:
+    def __init__(self, ray: FakeRay) -> None:
         self._ray = ray
         self.began = threading.Event()
         self.let_through = threading.Event()
