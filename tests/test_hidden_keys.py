@@ -10,7 +10,7 @@ from aiohttp import web
 
 from replay import ChatRequest, Conversation
 from replay.core.errors import AdapterCutOffError, AdapterError
-from replay.core.redaction import keep_secret, redact, redact_error
+from replay.core.safety.redaction import keep_secret, redact, redact_error
 from replay_adapters.http.adapter import HttpAdapter
 from replay_adapters.http.polling import Poll
 from replay_adapters.http.redaction import EXAMINED

@@ -12,7 +12,7 @@ from aiohttp import web
 
 from replay import ChatRequest, Conversation
 from replay.core.errors import AdapterRefusedError, ScenarioError
-from replay.core.redaction import redact
+from replay.core.safety.redaction import redact
 from replay.runs.launch import load_scenario
 from replay.scenario.reading import parse_scenario
 from replay_adapters.chat.openai import OpenAIAdapter

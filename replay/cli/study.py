@@ -112,7 +112,7 @@ def serve(
     from contextlib import nullcontext
 
     from replay.cli.signals import INTERRUPTED, cancel_on_signal
-    from replay.core.settings.code_gate import code_may_run
+    from replay.core.safety.code_gate import code_may_run
     from replay.core.web_server import serve as serve_app
     from replay.study.pages.address import address_of, explain_bind_address, shown_origin
     from replay.study.pages.owner import entry_link

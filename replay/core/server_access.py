@@ -17,7 +17,7 @@ from collections.abc import Collection
 from urllib.parse import urlsplit
 
 from replay.core.errors import InputError
-from replay.core.redaction import keep_secret
+from replay.core.safety.redaction import keep_secret
 
 SHORTEST_TOKEN = 16
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 
-from replay.core.settings.code_gate import code_may_run
+from replay.core.safety.code_gate import code_may_run
 from replay.load.counting import Tally, TallyKey
 from replay.load.level_players import LocalLevelPlayer
 from replay.load.sent_inputs import SentInputs

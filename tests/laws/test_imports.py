@@ -35,7 +35,7 @@ ROOMS = {
     "coreference policies play play/load scenario/assertions",
     "workers": "core core/asking store play play/load scenario",
     "workers/cluster": "core core/settings core/asking store scorers play play/load scenario workers",
-    "load": "core core/settings core/asking datasets store scorers statistics statistics/load "
+    "load": "core core/asking datasets store scorers statistics statistics/load "
     "coreference policies play play/load scenario workers workers/cluster",
     "report": "core core/settings scorers statistics statistics/load scenario/assertions",
     "report/notebook": "core scorers statistics report",
@@ -69,8 +69,9 @@ ROOMS = {
 }
 """Each room, and the rooms that it imports. A file's room is its folder below ``replay``."""
 
-PARTS = {"coreference/reading": "coreference"}
-"""Folders that are no rooms of their own. The reader and the verdict by its network need each other."""
+PARTS = {"coreference/reading": "coreference", "core/safety": "core"}
+"""Folders that are no rooms of their own. The reader and the verdict by its network need each other; the log
+redacts, and redaction knows the errors."""
 
 
 def room_of(path: Path) -> str:

@@ -37,7 +37,7 @@ from replay.core.errors import (
     AdapterReplyError,
     AdapterTimeoutError,
 )
-from replay.core.redaction import redact_error
+from replay.core.safety.redaction import redact_error
 
 MEBIBYTE = 1024 * 1024
 MAX_BODY_BYTES = 4 * MEBIBYTE

@@ -16,13 +16,13 @@ from pydantic import Field, ValidationError, field_validator
 
 from replay.core.asking.retries import RetryPolicy
 from replay.core.errors import Fault, ScenarioError
+from replay.core.safety.secret_detection import secret_faults
 from replay.core.settings.bounds import Count, at_most
 from replay.core.settings.choice import PluginChoice, Section
 from replay.core.settings.faults import faults_of, nearest
 from replay.core.settings.plugins import build
 from replay.core.settings.yaml_lines import Lines, parse
 from replay.scenario.reading import add_lines, text_of
-from replay.scenario.secret_detection import secret_faults
 from replay.scenario.sections import DataSection, SystemSection
 from replay.study.preset import Preset
 from replay.study.presets.names import PRESETS

@@ -1,8 +1,9 @@
 """
-Which runs this user began on this machine: remembered by id, in the user's state folder.
+Runs that this user began on this machine, remembered by id in the user's state folder; consent to others.
 
 Beside the id is a digest of what the run may make us do, its scenario and its scorers. So a folder that
-somebody else sent isn't known here, and neither is one whose database was changed since.
+somebody else sent isn't known here, and neither is one whose database was changed since. Such a run names
+code, hosts and variables, as a scenario of somebody else's does, so going on with it is asked about first.
 """
 
 from __future__ import annotations
@@ -12,13 +13,14 @@ import json
 import os
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from replay.store.store import RunStore
+from replay.core.errors import RunError
 
 FACTS = ("id", "scenario", "begun", "scorers")
 """What of a run's facts is remembered; ``scorers`` are there once it is scored."""
@@ -34,14 +36,45 @@ def remember(facts: Mapping[str, Any]) -> None:
                 file.write(f"{_digest(facts)}\n")
 
 
-def created_by_this_user(store: RunStore) -> bool:
-    """Return whether this user began the run in *store* here, and nobody has changed what it does."""
-    facts = {name: store.fact(name) for name in FACTS}
+def created_by_this_user(fact: Callable[[str], Any]) -> bool:
+    """Return whether this user began the run with the facts that *fact* gives, and nobody changed them."""
+    facts = {name: fact(name) for name in FACTS}
     path = _path(facts["id"])
     try:
         return path is not None and _digest(facts) in path.read_text().split()
     except (OSError, ValueError, KeyError, TypeError):  # unknown, or facts of a shape that is none of ours
         return False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UntrustedActions:
+    """What going on with a run that somebody else began would do here."""
+
+    folder: Path
+    start: Path
+    """From where its relative paths lead."""
+    lines: Sequence[str]
+
+    def text(self) -> str:
+        """Return all of it, to be asked about."""
+        listed = "\n".join(f"  {line}" for line in self.lines)
+        return (
+            f'the run in "{self.folder}" was not begun by you on this machine, and this is what going on '
+            f'with it does (its paths start from "{self.start}"):\n{listed}'
+        )
+
+
+def check_consent(
+    actions: UntrustedActions | None, *, allow_code: bool, say: str = "allow_code=True"
+) -> None:
+    """
+    Make sure that the caller wants *actions*, if there are any; *say* is how to consent.
+
+    Raises:
+        RunError: *allow_code* doesn't say so.
+    """
+    if actions and not allow_code:
+        raise RunError(f"{actions.text()}\nif you trust where it came from, say {say}")
 
 
 def _digest(facts: Mapping[str, Any]) -> str:

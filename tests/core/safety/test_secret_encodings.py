@@ -10,9 +10,9 @@ from urllib.parse import quote, quote_plus
 import pytest
 from hypothesis import assume, given, strategies as st
 
-from replay.core import redaction
 from replay.core.errors import AdapterConnectionError, AdapterCutOffError
-from replay.core.redaction import keep_secret, redact, redact_error, redact_pieces
+from replay.core.safety import redaction
+from replay.core.safety.redaction import keep_secret, redact, redact_error, redact_pieces
 from tests.adapters.servers import delta, event
 
 KEY = "k7/q-Zq9+8Xw2=Lm4&Kb<%21>"
