@@ -16,7 +16,7 @@ from replay.report.curves import Style, group_label, stretches, to_percent
 from replay.scorers.scorer import SHARE
 from replay.statistics.group import Group
 from replay.viewer.numbers import duration
-from replay.viewer.safe_text import visible
+from replay.web.pages import visible
 
 Trace = dict[str, Any]
 Figure = dict[str, Any]

@@ -16,8 +16,8 @@ from replay.results.repeats import repeats_of
 from replay.scorers.scorer import SHARE
 from replay.store.page_queries import RunBrowser, TurnScore
 from replay.viewer.numbers import number
-from replay.viewer.safe_text import ClippedText
 from replay.viewer.text_limits import TextLimits
+from replay.web.pages import ClippedText
 
 MOST_PLAYS = 12
 """More than that are not put beside each other."""

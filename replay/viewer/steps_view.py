@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from replay.core.message import Message, ToolCall
 from replay.viewer.numbers import duration
-from replay.viewer.safe_text import ClippedText
 from replay.viewer.text_limits import TextLimits
+from replay.web.pages import ClippedText
 
 _NAMES = 6
 _NAME = 80

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from replay.viewer.safe_text import ClippedText, clip
+from replay.web.pages import ClippedText, clip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

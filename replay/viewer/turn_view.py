@@ -11,11 +11,11 @@ from replay.core.record import TurnRecord
 from replay.report.drift_text import MentionView, mention_views, short, why_invalid
 from replay.store.page_queries import TurnScore
 from replay.store.stored import StoredVerdict
-from replay.viewer import word_diff
 from replay.viewer.numbers import NONE, duration, number, usd
 from replay.viewer.steps_view import StepsView, steps_view
 from replay.viewer.text_limits import TextLimits
-from replay.viewer.word_diff import DiffPiece
+from replay.web import word_diff
+from replay.web.word_diff import DiffPiece
 
 
 class QuestionPart(NamedTuple):

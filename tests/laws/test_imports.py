@@ -45,7 +45,8 @@ ROOMS = {
     "workers/cluster load report report/notebook",
     "runs": "core core/settings core/asking datasets store scorers statistics policies play play/load "
     "scenario workers workers/cluster load report results",
-    "viewer": "core store scorers statistics statistics/load scenario/assertions scenario report results",
+    "web": "core",
+    "viewer": "core store scorers statistics statistics/load scenario/assertions scenario report results web",
     "tables": "",
     "tables/agreement": "core core/settings datasets scorers statistics report report/plots",
     "tables/scoring": "core core/settings core/asking datasets scorers scorers/judges statistics report "
@@ -54,7 +55,7 @@ ROOMS = {
     "study/presets": "core core/settings scorers statistics study",
     "study/running": "core core/settings core/asking datasets store scorers statistics play scenario "
     "results runs tables/agreement study study/presets",
-    "study/pages": "core viewer study study/running",
+    "study/pages": "core web study study/running",
     "testing": "core core/settings core/asking datasets scorers scorers/judges coreference policies play",
     "integrations": "core core/settings datasets store scorers scorers/judges statistics "
     "scenario/assertions scenario report results runs viewer testing",
@@ -62,9 +63,9 @@ ROOMS = {
     "integrations/inspect": "core core/settings core/asking scorers scorers/checks statistics policies "
     "play scenario report results runs",
     "integrations/otel": "core store scorers/judges statistics play scenario results",
-    "cli/serving": "core core/asking",
+    "cli/serving": "core core/asking web",
     "cli": "core core/settings core/asking datasets scorers/judges statistics coreference play play/load "
-    "scenario/assertions scenario load report report/plots results runs viewer tables/agreement "
+    "scenario/assertions scenario load report report/plots results runs web viewer tables/agreement "
     "tables/scoring study/running study/pages cli/serving",
 }
 """Each room, and the rooms that it imports. A file's room is its folder below ``replay``."""

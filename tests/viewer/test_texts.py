@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from replay.viewer.numbers import duration, number
-from replay.viewer.safe_text import clip, visible
-from replay.viewer.word_diff import against, edit
+from replay.web.pages import clip, visible
+from replay.web.word_diff import against, edit
 
 
 def test_what_misleads_a_reader_is_shown_by_sign_or_number():

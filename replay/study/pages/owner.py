@@ -29,6 +29,7 @@ from replay.study.running.reassigning import give_to, give_to_others
 from replay.study.running.study_sections import PlatformSection
 from replay.study.running.withdrawal import discard_all, leave, let_back
 from replay.study.tasks import Rater
+from replay.web.app import html
 
 FEW = 10
 """Rows of a long list, as long as nobody asks for all."""
@@ -116,7 +117,7 @@ class OwnerPages:
                 click=uuid4().hex,
             )
 
-        return _html(await asyncio.to_thread(page), 422 if fault else 200)
+        return html(await asyncio.to_thread(page), 422 if fault else 200)
 
     async def _numbers(self, request: web.Request) -> web.Response:
         self._access.check_owner(request)
@@ -125,7 +126,7 @@ class OwnerPages:
             people = study_numbers(self._flow.file, self._store.state())
             return self._page("owner_numbers.html", people=people, shown=display_value)
 
-        return _html(await asyncio.to_thread(page))
+        return html(await asyncio.to_thread(page))
 
     async def _task(self, request: web.Request) -> web.Response:
         """One task with what all raters answered."""
@@ -156,10 +157,10 @@ class OwnerPages:
                 click=uuid4().hex,
             )
 
-        html = await asyncio.to_thread(page)
-        if html is None:
+        text = await asyncio.to_thread(page)
+        if text is None:
             raise web.HTTPNotFound(reason="there is no such task; it may have been erased")
-        return _html(html)
+        return html(text)
 
     async def _export(self, request: web.Request) -> web.Response:
         """What ``replay study export`` writes, as one file."""
@@ -244,7 +245,3 @@ def entry_link(platform: PlatformSection | None, start: str, access: Access) -> 
 def labelled(field: Any, value: object) -> str:
     """*value* as the option of *field* is called."""
     return next((option.label for option in field.options if option.value == value), str(value))
-
-
-def _html(text: str, status: int = 200) -> web.Response:
-    return web.Response(body=text.encode(), status=status, content_type="text/html", charset="utf-8")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from replay.study.pages.pieces import pieces
+from replay.study.pages.render import pieces
 
 LINES = st.sampled_from(
     ["| a | b |", "+---+", "```", "  ```py", "a\tb", "words", "", " ", "\t", "|", "\r", "    x"]

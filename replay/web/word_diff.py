@@ -1,8 +1,8 @@
 """
 Two texts word by word: what both have, what only one has.
 
-Words are compared as the word-overlap scores compare them, without case and surrounding punctuation, so
-that what is marked is what costs a score.
+Against a gold answer words are compared as the word-overlap scores compare them, without case and surrounding
+punctuation, so that what is marked is what costs a score; elsewhere as they are.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from itertools import groupby
 
 MOST_WORDS = 1500
 """Longer texts are not compared; the work grows with the square."""
+ALIKE = 0.3
+"""Texts that have a smaller share of their words in common differ as a whole."""
 
 _PIECES = re.compile(r"\s*\S+")
 _PUNCTUATION = re.compile(r"^\W+|\W+$")
@@ -45,8 +47,7 @@ def edit(before: str, after: str) -> list[DiffPiece]:
     if len(first) + len(second) > MOST_WORDS:
         return [DiffPiece(text=before, kind="missing"), DiffPiece(text=" " + after, kind="added")]
     pieces: list[tuple[str, str]] = []
-    matcher = SequenceMatcher(None, list(map(str.strip, first)), list(map(str.strip, second)), autojunk=False)
-    for operation, a0, a1, b0, b1 in matcher.get_opcodes():
+    for operation, a0, a1, b0, b1 in _matcher(first, second).get_opcodes():
         if operation == "equal":
             pieces += [("same", word) for word in second[b0:b1]]
         else:
@@ -74,6 +75,24 @@ def against(gold: str, answer: str) -> tuple[list[DiffPiece], list[DiffPiece]] |
         _join([("same" if i in in_gold else "missing", word) for i, word in enumerate(first)]),
         _join([("same" if i in in_answer else "added", word) for i, word in enumerate(second)]),
     )
+
+
+def differing(text: str, other: str) -> list[DiffPiece]:
+    """Return *text* in pieces, which together are it, by whether *other* has them in that place, too."""
+    first, second = _PIECES.findall(other), _PIECES.findall(text)
+    matcher = _matcher(first, second)
+    if len(first) + len(second) > MOST_WORDS or matcher.ratio() < ALIKE:
+        return [DiffPiece(text=text, kind="added")]
+    pieces = [
+        ("same" if operation == "equal" else "added", word)
+        for operation, _, _, begin, end in matcher.get_opcodes()
+        for word in second[begin:end]
+    ]
+    return _join([*pieces, ("same", text[len("".join(second)) :])])
+
+
+def _matcher(first: Sequence[str], second: Sequence[str]) -> SequenceMatcher[str]:
+    return SequenceMatcher(None, list(map(str.strip, first)), list(map(str.strip, second)), autojunk=False)
 
 
 def _keys(words: Sequence[str]) -> list[str]:

@@ -7,7 +7,8 @@ import socket
 import pytest
 
 from replay.core.errors import InputError
-from replay.study.pages.address import Address, address_of, explain_bind_address, shown_origin
+from replay.study.pages.access import WHO_REACHES
+from replay.web.address import Address, address_of, explain_bind_address, shown_origin
 
 
 def test_an_address_says_path_origin_and_name():
@@ -33,8 +34,10 @@ def test_a_server_on_all_addresses_is_shown_by_the_machine_s_name():
 
 
 def test_a_host_that_others_reach_is_told_in_words():
-    assert explain_bind_address("127.0.0.1", Address()) is None
-    said = explain_bind_address("0.0.0.0", Address())
+    assert explain_bind_address("127.0.0.1", WHO_REACHES, Address()) is None
+    said = explain_bind_address("0.0.0.0", WHO_REACHES, Address())
     for word in ("everyone who reaches this machine", "A link is a key", "TLS", "--url https://"):
         assert word in said
-    assert "TLS" not in explain_bind_address("10.0.0.1", Address(origin="https://lab.example.org"))
+    assert "TLS" not in explain_bind_address(
+        "10.0.0.1", WHO_REACHES, Address(origin="https://lab.example.org")
+    )

@@ -1,4 +1,4 @@
-"""By which address people reach a study."""
+"""By which address and names people reach a server."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from replay.core.errors import InputError
-from replay.core.server_access import is_loopback
+from replay.web.access import is_loopback
 
 _ROOT = re.compile(r"(?:/[A-Za-z0-9._~-]+)*")
 EVERYWHERE = ("0.0.0.0", "::")
@@ -17,7 +17,7 @@ EVERYWHERE = ("0.0.0.0", "::")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Address:
-    """Where a study's pages are, as far as that isn't the address that the server is bound to."""
+    """Where a server's pages are, as far as that isn't the address that the server is bound to."""
 
     root: str = ""
     """The path before all of theirs."""
@@ -27,6 +27,11 @@ class Address:
     """By which it may be called."""
 
 
+def own_names(host: str, allowed: Collection[str]) -> tuple[str, ...]:
+    """Return by which names a server bound to *host* may be called: beside its address those *allowed*."""
+    return (host, socket.gethostname(), *allowed)
+
+
 def address_of(url: str | None, host: str, allowed: Collection[str] = ()) -> Address:
     """
     Where people reach a server bound to *host*: by *url*, where that is given, or by a name in *allowed*.
@@ -34,7 +39,7 @@ def address_of(url: str | None, host: str, allowed: Collection[str] = ()) -> Add
     Raises:
         InputError: *url* is no address of pages.
     """
-    names = (host, socket.gethostname(), *allowed)
+    names = own_names(host, allowed)
     if url is None:
         return Address(names=names)
     try:
@@ -58,17 +63,22 @@ def shown_origin(bound: str) -> str:
     return f"http://{socket.gethostname()}:{parts.port}" if parts.hostname in EVERYWHERE else bound
 
 
-def explain_bind_address(host: str, address: Address) -> str | None:
-    """What to say before listening on *host*; None where nobody but this machine reaches it."""
+def explain_bind_address(host: str, who: str, address: Address | None = None) -> str | None:
+    """
+    Say what binding to *host* means; None where nobody but this machine reaches it.
+
+    *who* is what they may then do, as in "may ask"; of a server that has an *address*, that may see to TLS.
+    """
     if is_loopback(host):
         return None
-    said = (
-        f"--host {host}: everyone who reaches this machine by its network reaches this study. A link is a "
-        "key: whoever has it is that rater, and the owner's sees all that was said and can erase it."
-    )
-    if address.origin is None or not address.origin.startswith("https://"):
-        said += (
+    text = f"--host {host}: everyone who reaches this machine by its network {who}."
+    if address is None or address.origin is None or not address.origin.startswith("https://"):
+        text += (
             " What is sent can be read on its way: put a server with TLS before this one, keep --host as it "
-            "is left out, and give the address that people see as --url https://... (docs/studies.md)"
+            "is left out"
         )
-    return said
+        if address is None:
+            text += "."
+        else:
+            text += ", and give the address that people see as --url https://... (docs/studies.md)"
+    return text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from replay.study.pages.differences import MOST_WORDS, differing
+from replay.web.word_diff import MOST_WORDS, differing
 
 
 @pytest.mark.parametrize(
@@ -19,9 +19,9 @@ from replay.study.pages.differences import MOST_WORDS, differing
 def test_words_that_the_other_text_lacks_are_marked(text, other, marked):
     pieces = differing(text, other)
     assert "".join(piece.text for piece in pieces) == text
-    assert [piece.text for piece in pieces if piece.differs] == marked
+    assert [piece.text for piece in pieces if piece.kind == "added"] == marked
 
 
 def test_a_long_text_is_marked_as_a_whole():
     text = "word " * (MOST_WORDS + 1)
-    assert [piece.differs for piece in differing(text, text + "more")] == [True]
+    assert [piece.kind for piece in differing(text, text + "more")] == ["added"]
