@@ -16,7 +16,7 @@ from aiohttp import web
 from replay.core.errors import InputError
 from replay.study.pages.access import Access
 from replay.study.pages.talk import number_in
-from replay.study.running.adding import LONGEST_NAME, TakesItems, add_items, add_raters
+from replay.study.running.adding import LONGEST_NAME, add_items, add_raters
 from replay.study.running.display_value import RelativeTime, display_value
 from replay.study.running.export import export_study
 from replay.study.running.field_agreement import steps_of
@@ -96,10 +96,8 @@ class OwnerPages:
                     one.rater.id: f"{start}/rate?token={self._access.rater_token(one.rater.id)}"
                     for one in overview.raters
                 },
-                takes_items=isinstance(preset := self._flow.file.preset, TakesItems),
-                added_columns=", ".join(preset.added_item.__struct_fields__)
-                if isinstance(preset, TakesItems)
-                else "",
+                takes_items=(row := self._flow.file.preset.added_item) is not None,
+                added_columns="" if row is None else ", ".join(row.__struct_fields__),
                 phase=phase_of(self._store),
                 pilot=is_pilot(self._flow.file, self._store),
                 owners=[

@@ -22,13 +22,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import msgspec
 
 from replay.core.conversation import CANNOT_ANSWER, Passage
 from replay.core.history import Exchange
 from replay.statistics.majority import majority
+from replay.study.preset import TaskContent
 from replay.study.steps import Answer, Block, Field, Option, Passages, StudyStep, Text, Transcript
 
 Judged = Literal["answerable", "unanswerable", "invalid"]
@@ -59,9 +60,10 @@ class Pair(msgspec.Struct, frozen=True, kw_only=True):
     answer: str
 
 
-class ValidationContent(msgspec.Struct, frozen=True, kw_only=True):
+class ValidationContent(TaskContent, frozen=True, kw_only=True):
     """What a task of validating a conversation holds."""
 
+    kind: ClassVar[str] = "validate"
     passages: tuple[Passage, ...]
     pairs: tuple[Pair, ...]
     talk: int | None
