@@ -115,10 +115,9 @@ def serve(
     from replay.study.pages.access import WHO_REACHES
     from replay.study.pages.owner import entry_link
     from replay.study.pages.server import StudyPages
-    from replay.study.running.finding import find_study
     from replay.study.running.flow import Flow
     from replay.study.running.live import LiveTalks, built_systems
-    from replay.study.running.start import begin_study, check_unchanged, open_study
+    from replay.study.running.start import begin_study, check_unchanged, find_study, open_study
     from replay.study.running.study_file import read_study
     from replay.web.address import address_of, explain_bind_address, shown_origin
     from replay.web.server import serve as serve_app
@@ -184,7 +183,7 @@ def export(
     It may be served meanwhile.
     """
     from replay.study.running.export import export_study
-    from replay.study.running.finding import find_study
+    from replay.study.running.start import find_study
 
     exported = export_study(
         find_study(path, db).database,

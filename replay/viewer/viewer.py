@@ -20,20 +20,18 @@ from aiohttp import web
 
 from replay.core.errors import InputError, ReplayError
 from replay.viewer import assets
-from replay.viewer.background import BackgroundTask
 from replay.viewer.broken_rules import GateResult
 from replay.viewer.compare_view import CompareView
-from replay.viewer.computing import Computing, comparisons_of, gate_of, numbers_of
+from replay.viewer.computing import BackgroundTask, Computing, comparisons_of, gate_of, numbers_of
 from replay.viewer.conversation_index import ListQuery
 from replay.viewer.conversation_view import conversation_view
 from replay.viewer.depth_view import depth_view
 from replay.viewer.gap_view import gap_view
-from replay.viewer.live_run import LiveRun
+from replay.viewer.live_run import LiveRun, RunIndex
 from replay.viewer.load_view import load_charts
 from replay.viewer.overview import overview
 from replay.viewer.pages import render
 from replay.viewer.people_view import people_view
-from replay.viewer.run_index import RunIndex
 from replay.viewer.run_numbers import RunNumbers
 from replay.web.access import bearer, cookie_of, is_loopback, is_token, token_to_cookie
 from replay.web.app import Failure, Handler, add_assets, html, new_app

@@ -107,7 +107,9 @@ def new_app(
 def _failure(request: web.Request, error: Exception) -> Failure:
     if isinstance(error, web.HTTPException):
         headers = {name: error.headers[name] for name in _TELLING if name in error.headers}
-        return Failure(status=error.status, message=error.reason, headers=headers)
+        unknown = error.status == 404 and error.reason == "Not Found"
+        message = "there is nothing at this address" if unknown else error.reason
+        return Failure(status=error.status, message=message, headers=headers)
     if isinstance(error, ReplayError):
         return Failure(status=500, message=str(error), kind="server_error")
     _log.error("%s %s failed", request.method, request.path, exc_info=error)

@@ -10,7 +10,7 @@ import pytest
 from aiohttp import ClientSession, web
 
 from replay.cli.serving.server import make_app
-from replay.viewer.run_index import RunIndex
+from replay.viewer.live_run import RunIndex
 from replay.viewer.viewer import Viewer
 from replay_adapters.local.scripted import ScriptedAdapter
 from tests.study.pages.talking import SCRIPTED

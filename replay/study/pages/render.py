@@ -44,7 +44,7 @@ def find(name: str) -> bytes | None:
 def _environment() -> Environment:
     made = make_environment(FOLDER / "templates")
     made.filters.update(clipped=partial(clip, first=2_000, most=50_000))
-    made.filters.update(pieces=pieces, differing=differing)
+    made.filters.update(pieces=pieces, differing=differing, paragraphs=paragraphs)
     made.tests.update(source=lambda block: isinstance(block, Passages | Index | Transcript))
     return made
 
@@ -52,6 +52,14 @@ def _environment() -> Environment:
 @cache
 def _stamp() -> str:
     return stamp_of(_FILES.values())
+
+
+def paragraphs(text: str) -> list[str]:
+    """Return the paragraphs of *text*, between blank lines; line breaks stay before items of a list."""
+    return [
+        re.sub(r" *\n *+(?!(?:[-*•–]|\d+[.)]) )", " ", paragraph.strip())
+        for paragraph in re.split(r"\n\s*\n", text.replace("\r\n", "\n").strip())
+    ]
 
 
 class PagePiece(NamedTuple):

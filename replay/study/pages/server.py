@@ -19,8 +19,8 @@ from replay.study.pages.owner import OwnerPages
 from replay.study.pages.render import POLICY, find, render
 from replay.study.pages.talk import TalkPages, number_in
 from replay.study.running.flow import Flow, PlainScreen, Screen
-from replay.study.running.joining import join, platform_id
 from replay.study.running.live import LiveTalks
+from replay.study.running.phase import join, platform_id
 from replay.study.running.practice import FeedbackScreen, PracticeOverScreen
 from replay.study.running.task_screens import ScreenId, StepScreen, TalkScreen
 from replay.study.running.withdrawal import leave

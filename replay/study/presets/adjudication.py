@@ -21,7 +21,7 @@ from replay.study.preset import TaskContent
 from replay.study.presets.answers import answered_tasks
 from replay.study.presets.run_turns import RunTurn
 from replay.study.results import HumanTable
-from replay.study.steps import Field, Option
+from replay.study.steps import Field
 from replay.study.tasks import Assignment, Judgement, NewTask, StudyState, Task
 
 STEP = "rate"
@@ -52,8 +52,7 @@ class Criterion:
 
     def as_field(self, name: str) -> Field:
         """What asks for it."""
-        options = tuple(Option(value=number, label=label) for number, label in self.scale.items())
-        return Field(name=name, label=self.question, help=self.help, options=options)
+        return Field.choice(name, self.question, self.scale, help=self.help)
 
 
 class Adjudication(TaskContent, frozen=True, kw_only=True):

@@ -19,11 +19,11 @@ from replay.statistics.undefined import UndefinedNumber
 from replay.study.preset import TaskContent
 from replay.study.presets.run_turns import RunTurn
 from replay.study.results import Origin, Results
-from replay.study.steps import Answer, Option
+from replay.study.steps import Answer
 from replay.study.tasks import Assignment, Judgement, StudyState, Task
 
 Content = TypeVar("Content", bound=TaskContent)
-YES_OR_NO: tuple[Option, ...] = (Option(value=1, label="Yes"), Option(value=0, label="No"))
+YES_OR_NO: Mapping[int, str] = {1: "Yes", 0: "No"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -30,7 +30,7 @@ from replay.study.presets.answers import YES_OR_NO, check_known
 from replay.study.presets.drift_results import MEANING, DriftQuestion, drift_results, rewording
 from replay.study.presets.run_turns import RunTurn, both_histories, draw_turns, practice_turn, run_turns
 from replay.study.results import Results
-from replay.study.steps import Answer, Block, Field, Option, StudyStep, Text
+from replay.study.steps import Answer, Block, Field, StudyStep, Text
 from replay.study.tasks import NewTask, StudyState, TalkTurn, Task
 
 INSTRUCTIONS = """\
@@ -155,14 +155,10 @@ class DriftStudy(Preset):
             heading="One question, two conversations",
             blocks=(*histories, asked),
             fields=(
-                Field(
-                    name="meaning",
-                    label="Does the question mean the same in both conversations?",
-                    options=(
-                        Option(value="same", label="The same"),
-                        Option(value="changed", label="Not the same"),
-                        Option(value="unsure", label="Can't say"),
-                    ),
+                Field.choice(
+                    "meaning",
+                    "Does the question mean the same in both conversations?",
+                    {"same": "The same", "changed": "Not the same", "unsure": "Can't say"},
                 ),
             ),
             final=bool(content.rewordings),
@@ -191,11 +187,11 @@ def _rewording_step(number: int, text: str, blocks: Sequence[Block]) -> StudySte
         heading="The question in other words",
         blocks=(*blocks, Text(heading="In other words, to be asked in conversation 2", text=text)),
         fields=(
-            Field(
-                name="right",
-                label="Do these words mean in conversation 2 what the question means in conversation 1?",
-                options=YES_OR_NO,
+            Field.choice(
+                "right",
+                "Do these words mean in conversation 2 what the question means in conversation 1?",
+                YES_OR_NO,
             ),
-            Field(name="fluent", label="Would a person put it like this?", options=YES_OR_NO),
+            Field.choice("fluent", "Would a person put it like this?", YES_OR_NO),
         ),
     )

@@ -45,7 +45,6 @@ from replay.study.steps import (
     Block,
     Field,
     Index,
-    Option,
     Passages,
     StudyStep,
     Text,
@@ -326,16 +325,8 @@ def turn_screen(
         blocks.append(Transcript(heading="The conversation before", exchanges=history, asker="You"))
     blocks += [Text(heading="Question", text=question), Text(heading="Answer", text=answer)]
     fields = [
-        Field(
-            name="intent",
-            label="What kind of question is it?",
-            options=tuple(Option(value=value, label=label) for value, label in INTENTS.items()),
-        ),
-        Field(
-            name="correct",
-            label="Is the answer correct?",
-            options=YES_OR_NO,
-        ),
+        Field.choice("intent", "What kind of question is it?", INTENTS),
+        Field.choice("correct", "Is the answer correct?", YES_OR_NO),
     ]
     if passages:
         blocks.append(Passages(heading="Passages that were found for it", passages=passages, ranked=True))
@@ -358,12 +349,10 @@ def turn_screen(
 def _rank_field(passages: int) -> Field:
     """Its value is the rank of the first right passage, or 0; 1 to 9 are also the keys that choose it."""
     if passages == 1:
-        return Field(name="rank", label="Does the passage have the answer?", options=YES_OR_NO)
-    options = [Option(value=rank, label=f"Passage {rank}") for rank in range(1, passages + 1)]
-    return Field(
-        name="rank",
-        label="Which is the first passage that has the answer?",
-        options=(*options, Option(value=0, label="None of them")),
+        return Field.choice("rank", "Does the passage have the answer?", YES_OR_NO)
+    ranks = {rank: f"Passage {rank}" for rank in range(1, passages + 1)}
+    return Field.choice(
+        "rank", "Which is the first passage that has the answer?", {**ranks, 0: "None of them"}
     )
 
 

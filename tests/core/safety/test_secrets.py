@@ -144,7 +144,7 @@ def test_what_only_resembles_a_key_is_left_alone(settings):
 
 
 def test_shipped_scenarios_and_the_documentations_hold_nothing_that_looks_like_a_key():
-    root = Path(__file__).parents[1]
+    root = Path(__file__).parents[3]
     for path in sorted((root / "scenarios").glob("*.yaml")):
         assert parse_scenario(path.read_text(), source=path.name, folder=path.parent).scenario.name
 

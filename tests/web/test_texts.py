@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from replay.viewer.numbers import duration, number
 from replay.web.pages import clip, visible
-from replay.web.word_diff import against, edit
+from replay.web.word_diff import MOST_WORDS, against, differing, edit
 
 
 def test_what_misleads_a_reader_is_shown_by_sign_or_number():
@@ -60,31 +59,20 @@ def test_texts_too_long_to_compare_are_not_compared():
 
 
 @pytest.mark.parametrize(
-    ("value", "unit", "shown"),
+    ("text", "other", "marked"),
     [
-        (0.5234, "share", "52.3"),
-        (None, "share", "–"),
-        (-0.00001, "share", "0.0"),
-        (-0.021, "share", "−2.1"),
-        (0.0004, "s", "0.4 ms"),
-        (3.14159, "", "3.14"),
-        (12345.6, "tokens", "12,346"),
+        ("Ann wrote it in 1921.", "Bea wrote it in 1921.", ["Ann"]),
+        ("Ann wrote it.", "Ann wrote it.", []),
+        ("Ann wrote it, and Bea read it.", "Ann wrote it, and Bea", [" read it."]),
+        ("Nothing of that.", "In 1921 by hand", ["Nothing of that."]),
     ],
 )
-def test_numbers_are_shown_in_their_unit(value, unit, shown):
-    assert number(value, unit) == shown
+def test_words_that_the_other_text_lacks_are_marked(text, other, marked):
+    pieces = differing(text, other)
+    assert "".join(piece.text for piece in pieces) == text
+    assert [piece.text for piece in pieces if piece.kind == "added"] == marked
 
 
-def test_a_difference_has_its_sign():
-    assert number(0.021, signed=True) == "+2.1"
-    assert number(0.0, signed=True) == "0.0"
-
-
-def test_durations_are_said_as_people_say_them():
-    assert [duration(s) for s in (0.0123, 3.2, 250, 7320, None)] == [
-        "12.3 ms",
-        "3.2 s",
-        "4 min 10 s",
-        "2 h 2 min",
-        "–",
-    ]
+def test_a_long_text_is_marked_as_a_whole():
+    text = "word " * (MOST_WORDS + 1)
+    assert [piece.kind for piece in differing(text, text + "more")] == ["added"]
