@@ -28,7 +28,7 @@ from aiohttp import web
 from replay.core.asking.estimate import CHARACTERS_PER_TOKEN
 from replay.core.conversation import Conversation, Turn
 from replay.core.history import PlayedTurn
-from replay.core.settings.code_gate import code_may_run
+from replay.core.safety.code_gate import code_may_run
 from replay.coreference.drift import DriftDetector
 from replay.coreference.service.service import CoreferenceService, ResolverChoice
 from replay.policies.rewrite import RewritePolicy

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from replay.core import redaction
 from replay.core.logs import LOGGER
-from replay.core.settings.code_gate import code_may_run
+from replay.core.safety import redaction
+from replay.core.safety.code_gate import code_may_run
 from replay.coreference.reading import embedded, network, verdict
 from replay.play import gc_pause
 from replay.play.gc_pause import gc_paused

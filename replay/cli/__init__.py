@@ -44,7 +44,7 @@ from replay.cli.study import study
 from replay.cli.validate import validate
 from replay.cli.view import view
 from replay.core.errors import InputError, PluginError, ReplayError
-from replay.core.redaction import redact
+from replay.core.safety.redaction import redact
 from replay.core.settings.plugin_bugs import bug_behind
 from replay.core.terminal import guard_streams
 from replay.play.gc_pause import THRESHOLDS

@@ -156,7 +156,7 @@ def choose_token(token_env: str | None, no_token: bool, danger: str) -> str | No
         InputError: the two options don't go together, or the variable holds no token.
     """
     from replay.core.errors import InputError
-    from replay.core.server_access import new_token, token_from
+    from replay.web.access import new_token, token_from
 
     if no_token:
         if token_env is not None:

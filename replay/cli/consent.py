@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from replay.cli.output import echo, open_console
+
+if TYPE_CHECKING:
+    from replay.core.safety.provenance import UntrustedActions
 
 AllowOption = Annotated[
     bool,
@@ -20,7 +21,7 @@ AllowOption = Annotated[
 ]
 
 
-def ask_consent(folder: Path, doings: Sequence[str], *, allow_code: bool) -> None:
+def ask_consent(actions: UntrustedActions | None, *, allow_code: bool) -> None:
     """
     Go on if the user says so, on a terminal, or said so by ``--allow-code``.
 
@@ -28,12 +29,12 @@ def ask_consent(folder: Path, doings: Sequence[str], *, allow_code: bool) -> Non
         RunError: there is nobody to ask.
         typer.Exit: the user says no.
     """
-    from replay.results.consent import check_consent, foreign
+    from replay.core.safety.provenance import check_consent
 
-    if not doings or allow_code or not (sys.stdin.isatty() and open_console(stderr=True).is_terminal):
-        check_consent(folder, doings, allow_code=allow_code, say="--allow-code")
+    if not actions or allow_code or not (sys.stdin.isatty() and open_console(stderr=True).is_terminal):
+        check_consent(actions, allow_code=allow_code, say="--allow-code")
         return
-    echo(*foreign(folder, doings).split("\n"), err=True)
+    echo(*actions.text().split("\n"), err=True)
     if not typer.confirm("Do you trust where it came from?", default=False, err=True):
         echo("nothing was done", err=True)
         raise typer.Exit(2)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from replay.cli.output import echo, echo_json
-from replay.core.settings.code_gate import code_may_run
+from replay.core.safety.code_gate import code_may_run
 
 if TYPE_CHECKING:
     from replay.scenario.reading import ScenarioFile

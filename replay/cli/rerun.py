@@ -63,7 +63,7 @@ def rerun(
         show_whole(Run(folder), as_json=as_json, junit=junit)
         return
     echo(f"{count:,} turn{'' if count == 1 else 's'} chosen, to be asked again", err=True)
-    ask_consent(folder, actions_of_untrusted_run(folder), allow_code=allow_code)
+    ask_consent(actions_of_untrusted_run(folder), allow_code=allow_code)
     play_and_report(
         lambda progress: rerun_async(
             folder,

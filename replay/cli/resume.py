@@ -49,7 +49,7 @@ def resume(
     from replay.runs.launch import resume_async
 
     folder = run_folder(run, runs)
-    ask_consent(folder, actions_of_untrusted_run(folder), allow_code=allow_code)
+    ask_consent(actions_of_untrusted_run(folder), allow_code=allow_code)
     play_and_report(
         lambda progress: resume_async(
             folder,

@@ -70,9 +70,7 @@ def score(
     judges = chosen_judges(found, judge or (["all"] if dry_run else []))
     chosen = read_choices(scorer, "--scorer") if scorer else found.scenario().scenario.scorers
     scorers = chosen if scorer or not (judges or dry_run) else []
-    ask_consent(
-        folder, actions_of_untrusted_run(folder, scorers=scorers, judges=judges), allow_code=allow_code
-    )
+    ask_consent(actions_of_untrusted_run(folder, scorers=scorers, judges=judges), allow_code=allow_code)
     if dry_run:
         from replay.cli.judging import show_estimate
 

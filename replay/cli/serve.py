@@ -39,14 +39,13 @@ def serve(
 
     Clients send the token that it prints as they send a key: Authorization: Bearer TOKEN.
     """
-    import asyncio
-    import socket
 
     from replay.cli.serving.server import MEBIBYTE, make_app
     from replay.cli.settings import make_plugin
-    from replay.cli.signals import INTERRUPTED, cancel_on_signal
+    from replay.cli.signals import run_server
     from replay.core.adapter import Adapter
-    from replay.core.web_server import serve as serve_app
+    from replay.web.address import explain_bind_address, own_names, shown_origin
+    from replay.web.server import serve as serve_app
 
     made = make_plugin("adapters", adapter, setting or [], Adapter)  # type: ignore[type-abstract]
     token = choose_token(
@@ -61,11 +60,15 @@ def serve(
         chunk_delay_s=chunk_delay_s,
         capacity=capacity,
         token=token,
-        names=[host, socket.gethostname(), *(allow_host or [])],
+        names=own_names(host, allow_host or ()),
         max_body_bytes=max_body * MEBIBYTE,
     )
 
-    def ready(url: str) -> None:
+    if (said := explain_bind_address(host, "may ask this system")) is not None:
+        echo(f"warning: {said}", err=True)
+
+    def ready(bound: str) -> None:
+        url = shown_origin(bound)
         echo(f"{adapter} answers at {url}/v1/chat/completions and {url}/chat")
         if token is None:
             return
@@ -78,8 +81,4 @@ def serve(
             """-H "Content-Type: application/json" -d '{"question": "Hello?"}'"""
         )
 
-    serving = serve_app(app, host, port, ready=ready)
-    try:
-        asyncio.run(cancel_on_signal(serving))
-    except (KeyboardInterrupt, asyncio.CancelledError):
-        raise typer.Exit(INTERRUPTED) from None
+    run_server(serve_app(app, host, port, ready=ready))

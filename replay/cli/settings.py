@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from replay.core.errors import InputError
-from replay.core.settings.code_gate import code_may_run
+from replay.core.safety.code_gate import code_may_run
 from replay.core.settings.plugins import Kind, make
 from replay.core.settings.yaml_lines import parse
 from replay.datasets.reader import Reader

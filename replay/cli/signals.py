@@ -73,6 +73,23 @@ async def cancel_on_signal(doing: Coroutine[Any, Any, T]) -> T:
         _ask_to_end.pop()
 
 
+def run_server(serving: Coroutine[Any, Any, None]) -> None:
+    """
+    Serve until a signal asks for an end.
+
+    Raises:
+        typer.Exit: it did.
+    """
+    import asyncio
+
+    import typer
+
+    try:
+        asyncio.run(cancel_on_signal(serving))
+    except (KeyboardInterrupt, asyncio.CancelledError):
+        raise typer.Exit(INTERRUPTED) from None
+
+
 def _on_signal(number: int, frame: FrameType | None) -> None:
     for heeded in _heeded:
         signal.signal(heeded, signal.SIG_DFL)

@@ -108,20 +108,19 @@ def serve(
 
     Prints the links: one for the study's owner, and a personal one for each rater.
     """
-    import asyncio
     from contextlib import nullcontext
 
-    from replay.cli.signals import INTERRUPTED, cancel_on_signal
-    from replay.core.settings.code_gate import code_may_run
-    from replay.core.web_server import serve as serve_app
-    from replay.study.pages.address import address_of, explain_bind_address, shown_origin
+    from replay.cli.signals import run_server
+    from replay.core.safety.code_gate import code_may_run
+    from replay.study.pages.access import WHO_REACHES
     from replay.study.pages.owner import entry_link
     from replay.study.pages.server import StudyPages
-    from replay.study.running.finding import find_study
     from replay.study.running.flow import Flow
     from replay.study.running.live import LiveTalks, built_systems
-    from replay.study.running.start import begin_study, check_unchanged, open_study
+    from replay.study.running.start import begin_study, check_unchanged, find_study, open_study
     from replay.study.running.study_file import read_study
+    from replay.web.address import address_of, explain_bind_address, shown_origin
+    from replay.web.server import serve as serve_app
 
     found = find_study(path, db)
     address = address_of(url, host, allow_host or ())
@@ -140,7 +139,7 @@ def serve(
             pages = StudyPages(
                 Flow(kept, store), live, root=address.root, names=address.names, origin=address.origin
             )
-            if (said := explain_bind_address(host, address)) is not None:
+            if (said := explain_bind_address(host, WHO_REACHES, address)) is not None:
                 echo(f"warning: {said}", err=True)
 
             def ready(bound: str) -> None:
@@ -152,9 +151,7 @@ def serve(
                     if rater.withdrawn_at is None:
                         echo(f"{rater.name}: {start}/rate?token={pages.access.rater_token(rater.id)}")
 
-            asyncio.run(cancel_on_signal(serve_app(pages.app(), host, port, ready=ready)))
-        except (KeyboardInterrupt, asyncio.CancelledError):
-            raise typer.Exit(INTERRUPTED) from None
+            run_server(serve_app(pages.app(), host, port, ready=ready))
         finally:
             store.close()
 
@@ -186,7 +183,7 @@ def export(
     It may be served meanwhile.
     """
     from replay.study.running.export import export_study
-    from replay.study.running.finding import find_study
+    from replay.study.running.start import find_study
 
     exported = export_study(
         find_study(path, db).database,

@@ -11,8 +11,7 @@ from replay.cli.output import echo_json, open_console
 from replay.cli.study_arguments import DbOption, StudyArgument
 
 if TYPE_CHECKING:
-    from replay.study.running.display_value import RelativeTime
-    from replay.study.running.overview import StudyOverview
+    from replay.study.running.overview import RelativeTime, StudyOverview
 
 
 def status(path: StudyArgument = Path(), db: DbOption = None, as_json: JsonOption = False) -> None:
@@ -21,11 +20,9 @@ def status(path: StudyArgument = Path(), db: DbOption = None, as_json: JsonOptio
 
     It may be served meanwhile. Nothing of what people wrote is printed.
     """
-    from replay.study.running.display_value import RelativeTime
-    from replay.study.running.finding import find_study
-    from replay.study.running.overview import overview_of
+    from replay.study.running.overview import RelativeTime, overview_of
     from replay.study.running.phase import is_pilot, phase_of
-    from replay.study.running.start import open_study
+    from replay.study.running.start import find_study, open_study
 
     file, store = open_study(find_study(path, db).database)
     with closing(store):
@@ -41,7 +38,7 @@ def status(path: StudyArgument = Path(), db: DbOption = None, as_json: JsonOptio
 def _print(name: str, overview: StudyOverview, ago: RelativeTime, too_fast_s: float) -> None:
     from replay.report.columns import column
     from replay.report.printing import heading, print_lines, print_table
-    from replay.study.running.display_value import display_value
+    from replay.study.running.overview import display_value
 
     console, raters, balance = open_console(), overview.raters, overview.balance
     heading(console, name)

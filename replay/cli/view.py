@@ -29,10 +29,9 @@ def view(
 
     The link that it prints holds a token, which keeps other users and programs of this machine out.
     """
-    import asyncio
 
-    from replay.cli.signals import INTERRUPTED, cancel_on_signal
-    from replay.viewer.server import serve_pages
+    from replay.cli.signals import run_server
+    from replay.viewer.viewer import serve_pages
 
     token = choose_token(
         token_env, no_token, "every user and every program of this machine can read all that is shown"
@@ -43,8 +42,4 @@ def view(
         link = "" if token is None else f"?token=${token_env}" if token_env else f"?token={token}"
         echo(f"runs are shown at {address}{link} (Ctrl-C ends it)")
 
-    serving = serve_pages(run or [], runs, host=host, port=port, token=token, ready=ready)
-    try:
-        asyncio.run(cancel_on_signal(serving))
-    except (KeyboardInterrupt, asyncio.CancelledError):
-        raise typer.Exit(INTERRUPTED) from None
+    run_server(serve_pages(run or [], runs, host=host, port=port, token=token, ready=ready))

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from replay.core.errors import InputError, ReplayError
-from replay.core.redaction import redact
+from replay.core.safety.redaction import redact
 from replay.core.terminal import escape_unprintable, visible_json
 
 LOGGER = logging.getLogger("replay")

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from replay.core.asking.rate_limit import RateLimit
-from replay.core.settings.code_gate import code_may_run
+from replay.core.safety.code_gate import code_may_run
 from replay.core.uncancellable import cancel_and_wait
 from replay.load.inputs import LoadInputs
 from replay.load.level_players import LocalLevelPlayer

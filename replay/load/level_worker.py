@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from replay.core.settings.code_gate import code_may_run
+from replay.core.safety.code_gate import code_may_run
 from replay.core.uncancellable import in_thread
 from replay.load.counting import Count, Counts, Tally, TallyKey
 from replay.load.inputs import stored_inputs

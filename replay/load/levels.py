@@ -14,13 +14,13 @@ from typing import Any, Protocol, runtime_checkable
 
 from replay.core.errors import RunStoppedError
 from replay.core.logs import log_event
+from replay.core.safety.host_consent import check_confirmed, hosts_to_confirm
 from replay.core.uncancellable import cancel_and_wait, in_thread
 from replay.load.counting import Count, Counts
 from replay.load.inputs import LoadInputs, read_inputs
 from replay.load.level_players import LocalLevelPlayer
 from replay.load.level_verdict import ObjectiveCheck
 from replay.load.worker_players import WorkerLevelPlayer
-from replay.play.load.host_consent import check_confirmed, hosts_to_confirm
 from replay.play.load.level import Level, LevelOutcome
 from replay.play.load.level_search import bisect, confirm, steps
 from replay.play.load.section import LoadSection

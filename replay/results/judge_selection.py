@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from replay.core.errors import Fault, ScenarioError
+from replay.core.safety.code_gate import code_may_run
+from replay.core.safety.provenance import check_consent
 from replay.core.settings.choice import Choice
-from replay.core.settings.code_gate import code_may_run
 from replay.core.settings.faults import nearest
 from replay.core.settings.prices import NO_PRICES, read_price_table
-from replay.results.consent import actions_of_untrusted_run, check_consent
+from replay.results.consent import actions_of_untrusted_run
 from replay.results.run import Run
 from replay.scenario.judge_section import build_panel
 from replay.scenario.part_builder import PartBuilder
@@ -36,7 +37,7 @@ def run_panels(
         RunError: *allow_code* is missing.
     """
     file, choices = run.scenario(), chosen_judges(run, names)
-    check_consent(run.folder, actions_of_untrusted_run(run.folder, judges=choices), allow_code=allow_code)
+    check_consent(actions_of_untrusted_run(run.folder, judges=choices), allow_code=allow_code)
     table = file.scenario.prices
     prices = read_price_table(file.folder / table) if table else NO_PRICES
     return built_panels(PartBuilder(file.folder, prices), choices, repeats=repeats, cache=cache)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from replay.core.safety.code_gate import code_may_run
+from replay.core.safety.provenance import check_consent
 from replay.core.settings.choice import Choice
-from replay.core.settings.code_gate import code_may_run
 from replay.results.checking import check_into
-from replay.results.consent import actions_of_untrusted_run, check_consent
+from replay.results.consent import actions_of_untrusted_run
 from replay.results.run import Run
 from replay.results.scoring import score_into
 from replay.results.telemetry import send_scores
@@ -40,7 +41,7 @@ def score(
     scenario = with_cluster(run.scenario(), on).scenario
     if choices is None:
         choices = scenario.scorers
-    check_consent(run.folder, actions_of_untrusted_run(run.folder, scorers=choices), allow_code=allow_code)
+    check_consent(actions_of_untrusted_run(run.folder, scorers=choices), allow_code=allow_code)
     store = RunStore(run.folder, write=True)
     try:
         with code_may_run():

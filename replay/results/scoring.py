@@ -13,8 +13,8 @@ import msgspec
 from replay.core.decoding import convert_to
 from replay.core.errors import CodeNotRunError, PluginError, RunError, RunStoppedError, ScenarioError
 from replay.core.record import TurnRecord
+from replay.core.safety.provenance import FACTS, created_by_this_user, remember
 from replay.core.settings.choice import Choice
-from replay.results.provenance import FACTS, created_by_this_user, remember
 from replay.results.stored_scorers import SCORERS, ScorerEntry, ScorerKeeper
 from replay.scenario.cluster_section import ClusterSection
 from replay.scenario.part_builder import PartBuilder
@@ -83,7 +83,7 @@ def score_into(
     folder = Path(store.needed("scenario")["folder"])
     scorers = survey_scorers(built or build_scorers(choices, folder), store.records)
     keepers = {choice.label: ScorerKeeper(choice, scorers[choice.label]) for choice in choices}
-    own = created_by_this_user(store)
+    own = created_by_this_user(store.fact)
     there = {label: one for label, one in scorers.items() if cluster and is_neural(one)}
     here = {label: one for label, one in scorers.items() if label not in there}
     kept = None

@@ -13,7 +13,8 @@ from typing import Any, ParamSpec, TypeAlias, TypeVar
 from replay import __version__
 from replay.core.errors import ReplayError, RunError
 from replay.core.logs import logging_run
-from replay.core.settings.code_gate import code_may_run
+from replay.core.safety.code_gate import code_may_run
+from replay.core.safety.provenance import check_consent
 from replay.core.settings.in_memory import with_names
 from replay.core.settings.plugin_bugs import in_short
 from replay.core.uncancellable import in_thread, stoppable
@@ -152,9 +153,9 @@ async def resume_async(
     """
     try:
         with code_may_run(), progress_display(observer, progress) as told:
-            from replay.results.consent import actions_of_untrusted_run, check_consent
+            from replay.results.consent import actions_of_untrusted_run
 
-            check_consent(Path(folder), actions_of_untrusted_run(Path(folder)), allow_code=allow_code)
+            check_consent(actions_of_untrusted_run(Path(folder)), allow_code=allow_code)
             return await _resume(Path(folder), scenario, told, with_new_data, workers, on)
     except ReplayError as error:
         raise in_short(error)  # noqa: B904 - its cause is in it

@@ -11,7 +11,7 @@ from uuid import uuid4
 
 from replay import __version__
 from replay.core.errors import RunError
-from replay.results.provenance import remember
+from replay.core.safety.provenance import remember
 from replay.scenario.assembly import Assembly
 from replay.store.store import RunStore
 

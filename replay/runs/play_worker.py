@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from replay.core.record import TurnRecord
-from replay.core.settings.code_gate import code_may_run
+from replay.core.safety.code_gate import code_may_run
 from replay.core.uncancellable import in_thread
 from replay.play.load.level import share_of
 from replay.play.play import Play

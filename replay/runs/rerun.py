@@ -11,10 +11,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from replay.core.logs import logging_run
-from replay.core.settings.code_gate import code_may_run
+from replay.core.safety.code_gate import code_may_run
+from replay.core.safety.provenance import check_consent
 from replay.core.uncancellable import in_thread
 from replay.play.engine import Observer
-from replay.results.consent import actions_of_untrusted_run, check_consent
+from replay.results.consent import actions_of_untrusted_run
 from replay.results.rerun_plan import begin, plan_for
 from replay.results.run import Run
 from replay.results.turn_conditions import read_conditions
@@ -63,7 +64,7 @@ async def rerun_async(
             user's and *allow_code* is missing.
         InputError, PluginError, ResolverError, RunStoppedError: as for ``run_async``.
     """
-    check_consent(Path(folder), actions_of_untrusted_run(Path(folder)), allow_code=allow_code)
+    check_consent(actions_of_untrusted_run(Path(folder)), allow_code=allow_code)
     with code_may_run():
         return await _rerun(Path(folder), only, observer, workers, on)
 

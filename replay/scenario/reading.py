@@ -13,10 +13,10 @@ from typing import Any
 from pydantic import ValidationError
 
 from replay.core.errors import Fault, ScenarioError
+from replay.core.safety.secret_detection import secret_faults
 from replay.core.settings.choice import FORMS, Choice, read_choice
 from replay.core.settings.faults import faults_of
 from replay.core.settings.yaml_lines import Lines, parse
-from replay.scenario.secret_detection import secret_faults
 from replay.scenario.sections import Scenario, Workers
 
 

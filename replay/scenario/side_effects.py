@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from replay.core.errors import DatasetError
-from replay.core.secret_patterns import name_suggests_secret
+from replay.core.safety.host_consent import addresses_in
+from replay.core.safety.secret_detection import name_suggests_secret
 from replay.core.settings.in_memory import is_in_memory
 from replay.core.terminal import escape_unprintable
 from replay.datasets.loading import expand
-from replay.play.load.host_consent import addresses_in
 from replay.scenario.assembly import Assembly
 from replay.scenario.parts import EndpointSettings, endpoint_settings, parts_of
 from replay.scenario.sections import Scenario

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from replay.core.errors import CodeNotRunError, DatasetError, PluginError
-from replay.core.settings.code_gate import code_forbidden
+from replay.core.safety.code_gate import code_forbidden
 from replay.core.settings.plugins import load_object
 from replay.datasets.json_rows import rows_of_lines
 from replay.play.play import System

@@ -13,7 +13,7 @@ from typing import Any
 
 from replay.core.errors import RunError
 from replay.core.raw_reply import RawReply
-from replay.core.redaction import redact_pieces
+from replay.core.safety.redaction import redact_pieces
 from replay.store.schema import to_bytes
 from replay.store.writer import Statement
 

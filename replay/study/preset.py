@@ -6,13 +6,15 @@ A preset is built from its settings in the study file, as plug-ins are from thei
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar
 
 import msgspec
 
 from replay.core.conversation import Conversation
+from replay.core.decoding import convert_to
 from replay.results.run import Run
 from replay.study.results import Results
 from replay.study.steps import Answer, StudyStep
@@ -45,71 +47,100 @@ class PracticeItem(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """Shown with the right answers."""
 
 
-class Preset(Protocol):
-    """A kind of study."""
+class TaskContent(msgspec.Struct, frozen=True, kw_only=True):
+    """What the tasks of one kind hold, as JSON: all that their screens show."""
+
+    kind: ClassVar[str]
+    """What sort of work it is: ``rate``, ``talk``, ``validate``."""
+
+    def task(self, conversation: str, **given: Any) -> NewTask:
+        """Return the task that holds this, about the *conversation* of that id; *given* are other fields."""
+        return NewTask(kind=self.kind, content=msgspec.to_builtins(self), conversation=conversation, **given)
+
+
+class Preset(ABC):
+    """
+    A kind of study, declared: its tasks, their screens, what is right, and what comes out.
+
+    A frozen dataclass of its settings, which are read from the study file as a plug-in's are. It says what
+    differs from the simplest kind: answers of runs, judged by each person on their own, in one round.
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset({"runs"})
+    """Keys of the study file that it can't do without: ``data`` and ``systems``, or ``runs``."""
+    contents: ClassVar[tuple[type[TaskContent], ...]]
+    """One of each kind of its tasks."""
+    practice_item: ClassVar[type[PracticeItem]]
+    """What a line of the study's practice file holds, read and checked as it says."""
+    added_item: ClassVar[type[msgspec.Struct] | None] = None
+    """What a row of further items holds; None where none can be added."""
+
+    # What it declares --------------------------------------------------------------------------------
 
     @property
-    def needs(self) -> frozenset[str]:
-        """Keys of the study file that it can't do without: ``data`` and ``systems``, or ``runs``."""
-        ...
-
-    @property
+    @abstractmethod
     def instructions(self) -> str:
         """What people are told, paragraph by paragraph, where the study file says nothing else."""
-        ...
 
+    @abstractmethod
     def tasks(self, material: Material) -> Sequence[NewTask]:
         """
-        The tasks that a study begins with.
+        Return the tasks that a study begins with.
 
         Raises:
             InputError: there are none in *material*.
         """
-        ...
 
-    @property
-    def practice_item(self) -> type[PracticeItem]:
-        """What a line of the study's practice file holds, read and checked as it says."""
-        ...
+    @abstractmethod
+    def screens(
+        self, task: Task, content: Any, turns: Sequence[TalkTurn], answers: Mapping[str, Answer]
+    ) -> Sequence[StudyStep]:
+        """
+        Return the screens of *task*, which holds *content*, after its talk, as far as *answers* decide them.
 
+        An answer may open further screens behind it (why an answer is wrong), never before it.
+        """
+
+    @abstractmethod
     def practice(self, item: Any) -> NewTask:
         """
-        The practice task of *item*, a ``practice_item``, with the right answers by step and field.
+        Return the practice task of *item*, a ``practice_item``, with the right answers by step and field.
 
-        Its ``steps`` are asked for as any task's, without a talk. A field without a right answer is shown
+        Its screens are asked for as any task's, without a talk. A field without a right answer is shown
         and doesn't count. Right answers that their screen doesn't take are found by the caller.
 
         Raises:
             InputError: something is wrong that its type doesn't say; names the field.
         """
-        ...
+
+    @abstractmethod
+    def results(self, state: StudyState) -> Results:
+        """Return what people said, as records and scores of turns, and as tables of the preset's own."""
+
+    def added(self, item: Any, conversation: str) -> tuple[NewTask, Conversation]:
+        """
+        Return the task of *item*, an ``added_item``, and what it is about, under the id *conversation*.
+
+        Who may do the task, and how many, is set by the caller.
+        """
+        raise NotImplementedError
 
     def talk(self, task: Task) -> TalkPlan | None:
-        """The talk that *task* begins with."""
-        ...
-
-    def steps(
-        self, task: Task, turns: Sequence[TalkTurn], answers: Mapping[str, Answer]
-    ) -> Sequence[StudyStep]:
-        """
-        The screens of *task*, after its talk, as far as the *answers* so far decide which they are.
-
-        An answer may open further screens behind it (why an answer is wrong), never before it.
-        """
-        ...
+        """Return the talk that *task* begins with."""
+        return None
 
     def follow_ups(self, state: StudyState, ended: Assignment) -> Sequence[NewTask]:
-        """The tasks that come of *ended*, an assignment that is done: a validation, another round."""
-        ...
+        """Return the tasks that come of *ended*, an assignment that is done: a validation, another round."""
+        return ()
 
     def further(self, state: StudyState, rater: int) -> Sequence[NewTask] | None:
         """
-        What else there is for *rater*, who has nothing left to do: tasks that are made now, another round.
+        Return what else there is for *rater*, who has nothing left to do: tasks that are made now.
 
         None of them as long as they come of what others have yet to do. None in their place where nothing
         more will come.
         """
-        ...
+        return None
 
     def to_come(self, state: StudyState, rater: int) -> float | None:
         """
@@ -117,8 +148,16 @@ class Preset(Protocol):
 
         None where nobody can tell, 0 where there will be none.
         """
-        ...
+        return 0
 
-    def results(self, state: StudyState) -> Results:
-        """What people said, as records and scores of turns, and as tables of the preset's own."""
-        ...
+    # What follows ------------------------------------------------------------------------------------
+
+    def content(self, task: Task) -> Any:
+        """Return what *task* holds, as its kind has it."""
+        return convert_to(task.content, next(one for one in self.contents if one.kind == task.kind))
+
+    def steps(
+        self, task: Task, turns: Sequence[TalkTurn], answers: Mapping[str, Answer]
+    ) -> Sequence[StudyStep]:
+        """Return the screens of *task*."""
+        return self.screens(task, self.content(task), turns, answers)

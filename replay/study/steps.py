@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from replay.core.conversation import Passage
 from replay.core.history import Exchange
@@ -51,6 +52,12 @@ class Field:
     help: str = ""
     longest: int = 2_000
     """Characters that a text may have."""
+
+    @classmethod
+    def choice(cls, name: str, label: str, options: Mapping[Any, str], **more: Any) -> Field:
+        """Return a field to choose one of *options* in, labels by value; *more* are its other fields."""
+        found = tuple(Option(value=value, label=text) for value, text in options.items())
+        return cls(name=name, label=label, options=found, **more)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,8 +22,11 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from replay.core.errors import PluginError
+from replay.web.app import content_policy, stamp_of
+from replay.web.pages import STATIC
 
 FOLDER = Path(__file__).resolve().parent / "static"
+_FILES = {path.name: path for folder in (STATIC, FOLDER) for path in sorted(folder.iterdir())}
 SCRIPTS = ("theme.js", "charts.js", "page.js")
 """In every page, in this order; ``static.js`` or ``live.js`` follows."""
 STYLE = "page.css"
@@ -86,17 +89,21 @@ def hash_of(content: str | bytes) -> str:
 
 
 def text_of(name: str) -> str:
-    """A file of ours."""
-    return (FOLDER / name).read_text("utf-8")
+    """Return a file of ours."""
+    return _FILES[name].read_text("utf-8")
+
+
+def find(name: str) -> bytes | None:
+    """Return the script or style that pages load by *name*; None where there is none."""
+    if name == "plotly.js":
+        return plotly().script
+    return _FILES[name].read_bytes() if name in _FILES else None
 
 
 @cache
 def stamp() -> str:
-    """Changes with every file of ours, so that a browser keeps none too long."""
-    digest = sha256()
-    for path in sorted(FOLDER.iterdir()):
-        digest.update(path.read_bytes())
-    return digest.hexdigest()[:12]
+    """Return what changes with every file of ours."""
+    return stamp_of(path for _, path in sorted(_FILES.items()))
 
 
 def policy_for_file(scripts: list[str], style: str) -> str:
@@ -110,9 +117,5 @@ def policy_for_file(scripts: list[str], style: str) -> str:
 
 
 def policy_for_server() -> str:
-    """The policy of a served page: its own files, no inline script at all."""
-    styles = " ".join(["'self'", *plotly().style_hashes])
-    return (
-        f"default-src 'none'; script-src 'self'; style-src {styles}; img-src 'self' data: blob:; "
-        "connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
-    )
+    """Return the policy of a served page: its own files, no inline script at all."""
+    return content_policy(styles=plotly().style_hashes, images="data: blob:")

@@ -17,14 +17,17 @@ from replay.viewer.charts import (
     Chart,
     ChartRow,
     Switches,
+    Trace,
     Variant,
     count_cell,
+    curve_with_band,
     depth_row,
+    layout,
     score_cells,
     switches,
     value_cell,
+    with_bands_note,
 )
-from replay.viewer.figures import Trace, curve_with_band, layout, with_bands_note
 from replay.viewer.numbers import number, p_value, unit_name
 
 MOST_FLIPS = 100

@@ -1,5 +1,5 @@
 """
-The long work of the pages, in a process of its own.
+The long work of the pages: each thing by one task at a time, failures kept; numbers in a process of its own.
 
 Computing the numbers of a large run takes seconds. In a thread it would keep taking the interpreter away
 from whoever is looking at a page; and a run that goes on beside it on this machine must not be slowed down
@@ -9,22 +9,61 @@ in what it measures, so the process has low priority.
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 
 from loky.backend import get_context
 from loky.process_executor import BrokenProcessPool, ProcessPoolExecutor as LokyPool
 
-from replay.core.errors import RunError
+from replay.core.errors import ReplayError, RunError
 from replay.core.parent_watch import leave_with
 from replay.results.run import Run
 from replay.store.page_queries import RunBrowser
 from replay.viewer.broken_rules import GateResult, gate
 from replay.viewer.compare_view import CompareView, compare_view
 from replay.viewer.run_numbers import RunNumbers, run_numbers
+
+_log = logging.getLogger(__name__)
+
+
+class BackgroundTask:
+    """Tasks by what they compute; ``in`` says whether one is under way."""
+
+    def __init__(self) -> None:
+        self._tasks: dict[object, asyncio.Task[None]] = {}
+        self.failed: dict[object, str] = {}
+        """Why the last try at something failed, until one succeeds."""
+
+    def __contains__(self, what: object) -> bool:
+        return what in self._tasks
+
+    def start(self, what: object, compute: Callable[[], Awaitable[None]]) -> None:
+        """Compute *what*, unless that is under way."""
+        if what not in self._tasks:
+            self._tasks[what] = asyncio.create_task(self._compute(what, compute))
+
+    async def stop(self) -> None:
+        """Cancel what is under way, and wait for its end."""
+        for task in self._tasks.values():
+            task.cancel()
+        await asyncio.gather(*self._tasks.values(), return_exceptions=True)
+
+    async def _compute(self, what: object, compute: Callable[[], Awaitable[None]]) -> None:
+        try:
+            await compute()
+            self.failed.pop(what, None)
+        except ReplayError as error:
+            self.failed[what] = str(error)
+        except Exception as error:  # noqa: BLE001 - the page has to say that nothing will come
+            _log.exception("numbers of %s", what)
+            self.failed[what] = f"the numbers could not be computed: {error}"
+        finally:
+            del self._tasks[what]
+
 
 P = ParamSpec("P")
 T = TypeVar("T")

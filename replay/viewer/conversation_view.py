@@ -15,10 +15,8 @@ from replay.results.checking import CHECKS
 from replay.statistics.group import Group, group_of, groups_in_order
 from replay.store.page_queries import RunBrowser
 from replay.viewer.broken_rules import BrokenRule
-from replay.viewer.plays_view import Address, PlaysView, address_in_viewer, plays_view
-from replay.viewer.steps_view import StepsView, steps_view
-from replay.viewer.text_limits import TextLimits
-from replay.viewer.turn_view import TurnView, turn_view
+from replay.viewer.repeats_view import Address, PlaysView, address_in_viewer, plays_view
+from replay.viewer.turn_view import StepsView, TextLimits, TurnView, steps_view, turn_view
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,20 +12,25 @@ from replay.statistics.depth_row import DepthRow
 from replay.statistics.depth_table import GroupTable
 from replay.statistics.group import Group
 from replay.statistics.run_numbers import Report
-from replay.viewer import figures
+from replay.viewer import charts
+from replay.viewer.assertions_view import ChecksByDepth, checks_by_depth
 from replay.viewer.charts import (
     Chart,
     ChartRow,
     Switches,
+    Trace,
     Variant,
     count_cell,
+    curve_with_band,
     depth_row,
+    hover,
+    layout,
+    line,
     score_cells,
     switches,
     value_cell,
+    with_bands_note,
 )
-from replay.viewer.checks_view import ChecksByDepth, checks_by_depth
-from replay.viewer.figures import Trace, curve_with_band, hover, layout, line, with_bands_note
 from replay.viewer.numbers import duration, headline, number, with_unit
 from replay.viewer.repeats_view import repeat_charts
 from replay.viewer.run_numbers import RunNumbers
@@ -148,15 +153,15 @@ def _turns_trace(one: GroupTable, groups: Sequence[Group]) -> Trace:
     rows = _displayed_depths(one)
     return {
         "type": "bar",
-        "name": figures.plain(group_label(one.group, groups)),
+        "name": charts.plain(group_label(one.group, groups)),
         "x": _depths(rows),
         "y": [row.turns for row in rows],
         "yaxis": "y2",
         "marker": {"color": f"{styles(groups)[one.group].color}/0.55"},
-        "legendgroup": figures.plain(str(one.group)),
+        "legendgroup": charts.plain(str(one.group)),
         "showlegend": False,
         "hoverinfo": "skip",
-        "meta": figures.meta(one.group),
+        "meta": charts.meta(one.group),
     }
 
 

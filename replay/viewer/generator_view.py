@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 from replay.statistics.load.generators import GeneratorStats
 from replay.statistics.load.load_level import LevelSummary
-from replay.viewer import figures
-from replay.viewer.charts import Cell, Chart, ChartRow, Variant, count_cell, text_cell, value_cell
-from replay.viewer.figures import layout
+from replay.viewer import charts
+from replay.viewer.charts import Cell, Chart, ChartRow, Variant, count_cell, layout, text_cell, value_cell
 from replay.viewer.numbers import duration
 
 _HEADS = (
@@ -36,8 +35,8 @@ def generator_charts(levels: Sequence[LevelSummary], names: Sequence[str]) -> li
     traces = [
         {
             "type": "bar",
-            "name": figures.plain(name),
-            "x": [figures.plain(_label(one)) for one in generators],
+            "name": charts.plain(name),
+            "x": [charts.plain(_label(one)) for one in generators],
             "y": [one.lateness.p99_s if one.lateness else None for one in generators],
             "marker": {"color": _COLORS[at % len(_COLORS)]},
             "hovertemplate": "%{x}: %{y:.3g} s<extra></extra>",

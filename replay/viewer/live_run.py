@@ -1,10 +1,11 @@
-"""A run that pages look at again and again, perhaps while it is being written."""
+"""A run that pages look at again and again, perhaps while it is written; and all runs below a folder."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from time import monotonic, sleep, time
 from typing import Any
@@ -15,6 +16,7 @@ from replay.results.run import Run
 from replay.scorers.scorer import SHARE, MeanScorer, Scorer, unit_of
 from replay.statistics.group import Group, groups_in_order
 from replay.store.page_queries import PlayProgress, RunBrowser
+from replay.store.reader import DATABASE
 from replay.viewer.broken_rules import NO_GATE, BrokenRule, GateResult
 from replay.viewer.conversation_index import ConversationIndex
 from replay.viewer.conversation_view import ScoreKinds
@@ -201,3 +203,55 @@ def _means(browser: RunBrowser, scorers: Mapping[str, Scorer[Any]]) -> tuple[str
 
 def _is_mean(scorer: Scorer[Any]) -> bool:
     return isinstance(scorer, MeanScorer) and scorer.is_mean
+
+
+class RunIndex:
+    """The runs that are served: found anew at each look at the list."""
+
+    def __init__(self, folders: Sequence[Path], below: Path) -> None:
+        self._folders, self._below = list(folders), below
+        self._watched: dict[str, LiveRun] = {}
+        self.problems: dict[str, str] = {}
+        """Runs that can't be read, and why."""
+
+    def refresh(self) -> list[LiveRun]:
+        """All runs that can be read, newest first or as they were named."""
+        found = []
+        for folder in find_runs(self._folders, self._below):
+            key = self._key(folder)
+            if key not in self._watched:
+                try:
+                    self._watched[key] = LiveRun(key, folder)
+                except ReplayError as error:
+                    self.problems[str(folder)] = str(error)
+                    continue
+                self.problems.pop(str(folder), None)
+            found.append(self._watched[key])
+        return found
+
+    def _key(self, folder: Path) -> str:
+        known = self._watched.get(folder.name)
+        if known is None or known.run.folder == folder:
+            return folder.name
+        return f"{folder.name}~{sha256(str(folder).encode()).hexdigest()[:8]}"
+
+    def get(self, key: str) -> LiveRun:
+        """
+        Raises:
+            KeyError: there is no such run.
+        """
+        if key not in self._watched:
+            self.refresh()
+        return self._watched[key]
+
+    def close(self) -> None:
+        for watched in self._watched.values():
+            watched.close()
+
+
+def find_runs(folders: list[Path], below: Path) -> list[Path]:
+    """*folders*, or all runs below *below*, newest first."""
+    if folders:
+        return folders
+    found = [path.parent for path in below.glob(f"*/{DATABASE}")]
+    return sorted(found, key=lambda folder: (folder / DATABASE).stat().st_ctime, reverse=True)

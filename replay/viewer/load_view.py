@@ -14,18 +14,21 @@ from replay.statistics.load.load_level import LevelSummary
 from replay.statistics.load.load_summary import LoadSummary
 from replay.statistics.load.percentiles import Percentiles
 from replay.statistics.load.time_series import TimeSeries
-from replay.viewer import figures
+from replay.viewer import charts
 from replay.viewer.charts import (
     Cell,
     Chart,
     ChartRow,
+    Trace,
     Variant,
     count_cell,
+    hover,
+    layout,
+    log_ticks,
     score_cells,
     text_cell,
     value_cell,
 )
-from replay.viewer.figures import Trace, hover, layout, log_ticks
 from replay.viewer.generator_view import generator_charts
 from replay.viewer.numbers import duration, number, with_unit
 
@@ -86,7 +89,7 @@ def _curve(look: int, name: str, x: Sequence[Any], y: Sequence[Any], texts: Sequ
     return {
         "type": "scatter",
         "mode": "lines+markers",
-        "name": figures.plain(name),
+        "name": charts.plain(name),
         "x": list(x),
         "y": list(y),
         "text": list(texts),
@@ -162,7 +165,7 @@ def _by_level(
     names = _names(levels)
     frame["xaxis"]["type"] = "category"
     heads = _Column(head="Level", cells=list(map(text_cell, names)))
-    return _chart(id, title, note, list(map(figures.plain, names)), [heads, *columns], frame)
+    return _chart(id, title, note, list(map(charts.plain, names)), [heads, *columns], frame)
 
 
 def _names(levels: Sequence[LevelSummary]) -> list[str]:
@@ -250,7 +253,7 @@ def _quality(levels: Sequence[LevelSummary], units: Mapping[str, str]) -> list[C
 def _quality_of(name: str, points: Sequence[tuple[str, float, Estimate]], unit: str) -> Variant:
     x = [median_s for _, median_s, _ in points]
     y = [to_percent(estimate.value, unit) for *_, estimate in points]
-    trace = _curve(0, name, x, y, [figures.plain(level) for level, *_ in points])
+    trace = _curve(0, name, x, y, [charts.plain(level) for level, *_ in points])
     trace["mode"] = "lines+markers+text"
     trace["textposition"] = "top center"
     trace["customdata"] = [f"{number(one.value, unit)}, {duration(at)}" for _, at, one in points]
@@ -305,7 +308,7 @@ def _errors(levels: Sequence[LevelSummary]) -> list[Chart]:
         "type": "bar",
         "orientation": "h",
         "x": [count for _, count in kinds],
-        "y": [figures.plain(kind) for kind, _ in kinds],
+        "y": [charts.plain(kind) for kind, _ in kinds],
         "marker": {"color": "--c1"},
         "hovertemplate": "%{y}: %{x}<extra></extra>",
     }

@@ -22,9 +22,8 @@ from replay.statistics.group import Group
 from replay.statistics.interval import METHOD_NAMES
 from replay.statistics.run_numbers import Report
 from replay.store.page_queries import OutcomeRow, PlayProgress, RunBrowser
-from replay.viewer.assertions_view import AssertionsView, assertions_view
+from replay.viewer.assertions_view import AssertionsView, CheckTotals, assertions_view, check_totals
 from replay.viewer.charts import Chart
-from replay.viewer.checks_view import CheckTotals, check_totals
 from replay.viewer.depth_view import headline_curve
 from replay.viewer.numbers import duration, usd
 from replay.viewer.run_numbers import RunNumbers

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from functools import cache
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
+from jinja2 import Environment
 
-from replay import __version__
 from replay.viewer import numbers
-from replay.viewer.checks_view import summarize_checks
+from replay.viewer.assertions_view import summarize_checks
 from replay.viewer.gap_view import attribution_sentence, part_text, verdict_sentence
-from replay.viewer.safe_text import visible
 from replay.viewer.turn_view import evidence_text, judged_score
+from replay.web.pages import make_environment
 
 
 def render(template: str, /, **content: Any) -> str:
@@ -42,45 +38,3 @@ def environment() -> Environment:
         verdict_sentence=verdict_sentence,
     )
     return made
-
-
-def make_environment(templates: Path) -> Environment:
-    """What renders a folder of *templates*; a value is escaped unless one says otherwise, and none does."""
-    made = Environment(
-        loader=FileSystemLoader(templates),
-        autoescape=True,
-        undefined=StrictUndefined,
-        finalize=_harmless,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    made.filters.update(json=_json, path=_path)
-    made.globals.update(version=__version__)
-    return made
-
-
-def _harmless(value: Any) -> Any:
-    """Called by the templates on every value that they print."""
-    if isinstance(value, Markup):
-        return value
-    return visible(value) if isinstance(value, str) else "" if value is None else value
-
-
-def _json(value: Any) -> Markup:
-    """
-    *value* for a script element that holds data.
-
-    ``</script>``, ``<!--`` and the separators that end a line in older scripts can't stand in it.
-
-    Raises:
-        ValueError: a number in it is not finite, which JSON doesn't know.
-    """
-    text = json.dumps(value, allow_nan=False, separators=(",", ":"))
-    for character in "<>&\u2028\u2029":
-        text = text.replace(character, f"\\u{ord(character):04x}")
-    return Markup(text)
-
-
-def _path(text: str) -> str:
-    """*text* as one part of an address."""
-    return quote(text.encode("utf-8", "surrogatepass"), safe="")

@@ -14,15 +14,20 @@ from replay.viewer.charts import (
     Chart,
     ChartRow,
     Switches,
+    Trace,
     Variant,
     count_cell,
+    curve_with_band,
     depth_row,
+    hover,
+    layout,
+    line,
     score_cells,
     switches,
     text_cell,
     value_cell,
+    with_bands_note,
 )
-from replay.viewer.figures import Trace, curve_with_band, hover, layout, line, with_bands_note
 from replay.viewer.numbers import NONE, number, with_unit
 
 FOLDED_ROWS = 20

@@ -32,7 +32,7 @@ from replay.viewer.overview import overview
 from replay.viewer.pages import render
 from replay.viewer.people_view import people_view
 from replay.viewer.run_numbers import run_numbers
-from replay.viewer.text_limits import TextLimits
+from replay.viewer.turn_view import TextLimits
 
 LIMIT_BYTES = 5_000_000
 ROW_BYTES = 900

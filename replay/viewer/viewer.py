@@ -1,35 +1,41 @@
-"""The viewer: pages of any number of runs, computed in the background while they go on."""
+"""
+The viewer: pages of any number of runs on this machine, computed in the background while they go on.
+
+For one's own eyes: it binds to loopback, answers whoever has its token under its own name, changes nothing,
+and lets no script in but its own.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import logging
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from hashlib import sha256
+from pathlib import Path
 from time import monotonic
 from typing import Any
 from urllib.parse import quote
 
 from aiohttp import web
 
-from replay.core.errors import ReplayError
-from replay.viewer import access, assets
-from replay.viewer.background import BackgroundTask
+from replay.core.errors import InputError, ReplayError
+from replay.viewer import assets
 from replay.viewer.broken_rules import GateResult
 from replay.viewer.compare_view import CompareView
-from replay.viewer.computing import Computing, comparisons_of, gate_of, numbers_of
+from replay.viewer.computing import BackgroundTask, Computing, comparisons_of, gate_of, numbers_of
 from replay.viewer.conversation_index import ListQuery
 from replay.viewer.conversation_view import conversation_view
 from replay.viewer.depth_view import depth_view
 from replay.viewer.gap_view import gap_view
-from replay.viewer.live_run import LiveRun
+from replay.viewer.live_run import LiveRun, RunIndex
 from replay.viewer.load_view import load_charts
 from replay.viewer.overview import overview
 from replay.viewer.pages import render
 from replay.viewer.people_view import people_view
-from replay.viewer.run_index import RunIndex
 from replay.viewer.run_numbers import RunNumbers
+from replay.web.access import bearer, cookie_of, is_loopback, is_token, token_to_cookie
+from replay.web.app import Failure, Handler, add_assets, html, new_app
+from replay.web.server import serve
 
 PAGE_ROWS = 50
 RESAMPLES = 1000
@@ -37,8 +43,51 @@ AFTER_FAILURE_S = 15.0
 """Until numbers that could not be computed are tried again."""
 _NUMBER = re.compile("[0-9]{1,9}")
 """Python takes more for digits than it makes a number of."""
-_log = logging.getLogger(__name__)
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+STATIC = "/static/"
+"""Below it is what comes with every installation, and nothing of a run."""
+
+
+def check_loopback(host: str) -> None:
+    """
+    Make sure that *host* is this machine's loopback.
+
+    Raises:
+        InputError: it is not.
+    """
+    if not is_loopback(host):
+        raise InputError(
+            f"--host {host} is not loopback: the pages show all that was said, to anyone who can reach them; "
+            "from another machine, use a tunnel (ssh -L 8765:127.0.0.1:8765)"
+        )
+
+
+async def serve_pages(
+    folders: Sequence[Path],
+    below: Path,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8765,
+    token: str | None,
+    ready: Callable[[str], None] | None = None,
+) -> None:
+    """
+    Serve the runs in *folders*, or all *below* a folder, until cancelled; *ready* is told the address.
+
+    Whoever wants to see them has to show *token*; None lets in everybody who reaches the address.
+
+    Raises:
+        InputError: *host* is not loopback, nobody can listen there, or there is no run.
+    """
+    check_loopback(host)
+    assets.plotly()
+    index = RunIndex(folders, below)
+    runs = await asyncio.to_thread(index.refresh)
+    if folders and not runs:
+        raise InputError("; ".join(index.problems.values()))
+    viewer = Viewer(index, token)
+    await serve(
+        viewer.app(), host, port, ready=None if ready is None else lambda address: ready(f"{address}/")
+    )
 
 
 class Viewer:
@@ -53,12 +102,12 @@ class Viewer:
         self._compared: dict[tuple[object, ...], list[CompareView]] = {}
 
     def app(self) -> web.Application:
-        app = web.Application(middlewares=[self._guard])
+        app = new_app(error=_error, policy=assets.policy_for_server(), let_in=self._let_in)
         app.cleanup_ctx.append(self._lifetime)
         get = app.router.add_get
         get("/", self._runs)
         get("/compare", self._compare)
-        get("/static/{stamp}/{name}", self._asset)
+        add_assets(app, "", assets.find)
         get("/run/{key}/", self._of_numbers("overview", lambda w, numbers: overview(w.run, numbers)))
         get("/run/{key}/depth", self._of_numbers("depth", lambda _, numbers: depth_view(numbers)))
         get("/run/{key}/gold", self._of_numbers("gold", lambda _, numbers: gap_view(numbers)))
@@ -78,40 +127,37 @@ class Viewer:
         await asyncio.to_thread(self._computer.close)
         self._index.close()
 
-    @web.middleware
-    async def _guard(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """To whom the runs may be shown, and with the headers that keep everything else out."""
-        try:
-            response: web.StreamResponse | None = access.access_error(request, self._token)
-            response = response or await handler(request)
-        except web.HTTPException as error:
-            if error.status < 400:
-                raise
-            response = self._error(error.status, error.reason)
-        except ReplayError as error:
-            response = self._error(500, str(error))
-        except Exception:  # noqa: BLE001 - whoever looks gets an answer; the log has the rest
-            _log.exception("%s failed", request.path)
-            response = self._error(500, "a fault of the viewer; its log says more")
-        response.headers.setdefault("Cache-Control", "no-store")
-        response.headers["Content-Security-Policy"] = assets.policy_for_server()
-        response.headers["X-Content-Type-Options"] = "nosniff"
-        response.headers["Referrer-Policy"] = "no-referrer"
-        response.headers["Cross-Origin-Resource-Policy"] = "same-origin"
-        response.headers["Cross-Origin-Opener-Policy"] = "same-origin"
-        return response
+    def _let_in(self, request: web.Request) -> web.Response | None:
+        """
+        Return what *request* gets in place of a page; None where it may have that.
 
-    def _error(self, status: int, message: str) -> web.Response:
-        html = render("error.html", message=message, status=status, **_page_context(None, ""))
-        return _html(html, status=status)
-
-    # Pages -------------------------------------------------------------------------------------------
+        Raises:
+            web.HTTPUnauthorized: it may have nothing.
+        """
+        token = self._token
+        if token is None or request.path.startswith(STATIC):
+            return None
+        cookie = cookie_of(request, "replay-view")
+        if "token" in request.query:
+            if is_token(request.query["token"], token):
+                rest = [(name, value) for name, value in request.query.items() if name != "token"]
+                # One slash: with two it would lead to another host.
+                return token_to_cookie(
+                    cookie, token, "/" + str(request.rel_url.with_query(rest)).lstrip("/\\")
+                )
+        elif is_token(request.cookies.get(cookie), token) or is_token(
+            bearer(request.headers.get("Authorization")), token
+        ):
+            return None
+        raise web.HTTPUnauthorized(
+            reason="open the link that replay view printed: it holds the token to see the runs"
+        )
 
     async def _runs(self, request: web.Request) -> web.Response:
         rows = await asyncio.to_thread(lambda: [one.row() for one in self._index.refresh()])
         if waiting := [row.watched for row in rows if row.gate is None]:
             self._background.start("gates", lambda: self._gates(waiting))
-        return _html(
+        return html(
             render(
                 "runs.html",
                 rows=rows,
@@ -200,12 +246,12 @@ class Viewer:
         watched = await self._run_by_key(request.match_info["key"])
         if numbers:
             await self._compute_numbers(watched)
-        html = await asyncio.to_thread(page, watched)
+        text = await asyncio.to_thread(page, watched)
         if watched.key not in self._warmed:
             # The list will be wanted next; only now, so that the first page doesn't wait for it.
             self._warmed.add(watched.key)
             self._background.start(("list", watched.key), lambda: asyncio.to_thread(watched.warm_up))
-        return _html(html)
+        return html(text)
 
     def _page(self, name: str, watched: LiveRun, **content: Any) -> str:
         return render(
@@ -267,7 +313,7 @@ class Viewer:
             views, failed = self._compared.get(what), self._background.failed.get(what)
             if views is None and failed is None:
                 self._background.start(what, lambda: self._compare_runs(what, chosen))
-        html = render(
+        text = render(
             "compare.html",
             runs=runs,
             chosen=chosen,
@@ -275,25 +321,13 @@ class Viewer:
             failed=failed,
             **_page_context(None, "compare"),
         )
-        return _html(html)
+        return html(text)
 
     async def _compare_runs(self, what: tuple[object, ...], chosen: Sequence[LiveRun]) -> None:
         views = await self._computer.call(comparisons_of, [(one.key, one.run.folder) for one in chosen])
         if len(self._compared) >= 8:
             self._compared.pop(next(iter(self._compared)))
         self._compared[what] = views
-
-    async def _asset(self, request: web.Request) -> web.Response:
-        name = request.match_info["name"]
-        if name == "plotly.js":
-            body = assets.plotly().script
-        elif name in {path.name for path in assets.FOLDER.iterdir()}:
-            body = assets.text_of(name).encode()
-        else:
-            raise web.HTTPNotFound(reason="there is no such file")
-        kind = "text/css" if name.endswith(".css") else "text/javascript"
-        headers = {"Cache-Control": "public, max-age=31536000, immutable"}
-        return web.Response(body=body, content_type=kind, charset="utf-8", headers=headers)
 
 
 def _page_context(watched: LiveRun | None, view: str) -> dict[str, Any]:
@@ -308,5 +342,6 @@ def _page_context(watched: LiveRun | None, view: str) -> dict[str, Any]:
     }
 
 
-def _html(text: str, *, status: int = 200) -> web.Response:
-    return web.Response(text=text, status=status, content_type="text/html", charset="utf-8")
+def _error(failure: Failure) -> web.Response:
+    content = {"status": failure.status, "message": failure.message, **_page_context(None, "")}
+    return html(render("error.html", **content), failure.status, failure.headers)

@@ -15,11 +15,12 @@ from pathlib import Path
 import pytest
 import yaml
 
-from replay.core import logs, redaction as known_secrets
+from replay.core import logs
 from replay.core.asking.retries import RetryPolicy
 from replay.core.errors import AdapterConnectionError, InputError
 from replay.core.history import Exchange
 from replay.core.logs import conversation_log, log_event, log_to, logging_run
+from replay.core.safety import redaction as known_secrets
 from replay.coreference.reading.resolver import Document
 from replay.coreference.service.service import CoreferenceService, ResolverChoice
 from replay.policies.gold import GoldPolicy

@@ -30,7 +30,7 @@ ROOMS = {
     "coreference/verdict": "core coreference/reading",
     "coreference/service": "core core/settings core/asking coreference/reading coreference/wording "
     "coreference/verdict",
-    "coreference": "core core/settings coreference/reading coreference/verdict coreference/service",
+    "coreference": "core coreference/reading coreference/verdict coreference/service",
     "coreference/training": "core datasets coreference/reading coreference/wording",
     "policies": "core core/settings core/asking coreference/reading coreference/wording coreference",
     "play": "core core/settings core/asking policies",
@@ -41,7 +41,7 @@ ROOMS = {
     "scenario/assertions",
     "workers": "core core/asking play play/load scenario",
     "workers/cluster": "core core/settings core/asking store scorers play play/load scenario workers",
-    "load": "core core/settings core/asking datasets store scorers statistics statistics/load "
+    "load": "core core/asking datasets store scorers statistics statistics/load "
     "coreference/reading policies play play/load scenario workers workers/cluster",
     "report": "core core/settings scorers statistics statistics/load scenario/assertions",
     "report/notebook": "core scorers statistics report",
@@ -51,7 +51,8 @@ ROOMS = {
     "scenario/assertions scenario workers/cluster load report report/notebook",
     "runs": "core core/settings core/asking datasets store scorers statistics policies play "
     "play/load scenario workers workers/cluster load report results",
-    "viewer": "core store scorers statistics statistics/load scenario/assertions scenario report results",
+    "web": "core",
+    "viewer": "core store scorers statistics statistics/load scenario/assertions scenario report results web",
     "tables": "",
     "tables/agreement": "core core/settings datasets scorers statistics report report/plots",
     "tables/scoring": "core core/settings core/asking datasets scorers scorers/judges statistics report "
@@ -60,7 +61,7 @@ ROOMS = {
     "study/presets": "core core/settings scorers statistics study",
     "study/running": "core core/settings core/asking datasets store scorers statistics play scenario "
     "results runs tables/agreement study study/presets",
-    "study/pages": "core viewer study study/running",
+    "study/pages": "core web study study/running",
     "testing": "core core/settings core/asking datasets scorers scorers/judges coreference/reading "
     "coreference/service coreference policies play",
     "integrations": "core core/settings datasets store scorers scorers/judges statistics "
@@ -69,17 +70,21 @@ ROOMS = {
     "integrations/inspect": "core core/settings core/asking scorers scorers/checks statistics policies play "
     "scenario report results runs",
     "integrations/otel": "core store scorers/judges statistics play scenario results",
-    "cli/serving": "core core/asking",
+    "cli/serving": "core core/asking web",
     "cli": "core core/settings core/asking datasets scorers/judges statistics "
     "coreference/reading coreference/wording coreference/service coreference play "
-    "play/load scenario/assertions scenario load report report/plots results runs viewer "
-    "tables/agreement tables/scoring study/running study/pages cli/serving",
+    "play/load scenario/assertions scenario load report report/plots results runs web "
+    "viewer tables/agreement tables/scoring study/running study/pages cli/serving",
 }
 """Each room, and the rooms that it imports. A file's room is its folder below ``replay``."""
 
+PARTS = {"core/safety": "core"}
+"""Folders that are no rooms of their own. The log redacts, and redaction knows the errors."""
+
 
 def room_of(path: Path) -> str:
-    return path.parent.relative_to(ROOT / "replay").as_posix()
+    folder = path.parent.relative_to(ROOT / "replay").as_posix()
+    return PARTS.get(folder, folder)
 
 
 FILES = {

@@ -16,7 +16,7 @@ import pytest
 from aiohttp import web
 
 from replay import Run, run_async
-from replay.core.redaction import keep_secret
+from replay.core.safety.redaction import keep_secret
 from replay.runs.rerun import rerun_async
 from replay.store.page_queries import RunBrowser
 from replay.testing.local_server import ChatServer, chat_server

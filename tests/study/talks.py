@@ -15,10 +15,11 @@ import os
 import signal
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from replay.core.conversation import Conversation, Passage
 from replay.core.history import Exchange
+from replay.study.preset import Preset, TaskContent
 from replay.study.presets.names import PRESETS
 from replay.study.results import Results
 from replay.study.steps import Field, Option, StudyStep, Transcript
@@ -32,8 +33,14 @@ PASSAGES = (
 )
 
 
+class PetTalk(TaskContent, frozen=True, kw_only=True):
+    """All talks are alike."""
+
+    kind: ClassVar[str] = "talk"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Chat:
+class Chat(Preset):
     """Talks with each system, as often as there are raters for them; then one question."""
 
     fewest: int = 1
@@ -41,17 +48,15 @@ class Chat:
     opening: str | None = None
     opening_fixed: bool = False
     raters: int | None = 1
-    needs = frozenset({"systems"})
-    instructions = "Talk with it."
+    needs: ClassVar[frozenset[str]] = frozenset({"systems"})
+    contents: ClassVar[tuple[type[TaskContent], ...]] = (PetTalk,)
+    instructions: ClassVar[str] = "Talk with it."
 
     def tasks(self, material) -> Sequence[NewTask]:
-        return [
-            NewTask(kind="talk", content={}, conversation=f"pets-{name}", system=name, raters=self.raters)
-            for name in material.systems
-        ]
+        return [PetTalk().task(f"pets-{name}", system=name, raters=self.raters) for name in material.systems]
 
-    def practice(self, items: Sequence[Mapping[str, Any]]) -> Sequence[NewTask]:
-        return ()
+    def practice(self, item: Any) -> NewTask:
+        raise NotImplementedError
 
     def talk(self, task) -> TalkPlan:
         return TalkPlan(
@@ -65,7 +70,7 @@ class Chat:
             hint="Ask about what was said before.",
         )
 
-    def steps(self, task, turns, answers) -> Sequence[StudyStep]:
+    def screens(self, task, content, turns, answers) -> Sequence[StudyStep]:
         said = tuple(Exchange(question=one.question, answer=one.answer) for one in turns)
         options = (Option(value=1, label="Yes"), Option(value=0, label="No"))
         return [
@@ -76,15 +81,6 @@ class Chat:
                 fields=(Field(name="good", label="Was it?", options=options),),
             )
         ]
-
-    def follow_ups(self, state, ended) -> Sequence[NewTask]:
-        return ()
-
-    def further(self, state, rater) -> Sequence[NewTask] | None:
-        return None
-
-    def to_come(self, state, rater):
-        return 0
 
     def results(self, state) -> Results:
         return Results(records=(), conversations=())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from replay.study.create import make_study
+from replay.study.schema import make_study
 from replay.study.store import StudyStore
 from replay.study.tasks import NewTask
 

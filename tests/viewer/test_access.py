@@ -12,8 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 from yarl import URL
 
-from replay.core.server_access import bearer, is_own_name, is_token, token_from
-from replay.viewer.server import serve_pages
+from replay.viewer.viewer import serve_pages
+from replay.web.access import bearer, is_own_name, is_token, token_from
 from tests.cli.command import replay_cli
 from tests.viewer.conftest import viewing
 

@@ -12,7 +12,7 @@ import aiohttp
 import pytest
 
 from replay.core.errors import InputError
-from replay.viewer.server import check_loopback, serve_pages
+from replay.viewer.viewer import check_loopback, serve_pages
 from tests.report.test_load_text import sweep
 from tests.viewer.conftest import viewing
 from tests.viewer.runs import add, create, failing_run, finish, make_run, record, talk

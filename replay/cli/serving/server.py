@@ -6,7 +6,7 @@ Any adapter as a server: what a system answers in a replay, other programs can a
     GET  /v1/models, /health, /stats
 
 Two things are meant by it: trying the ``openai`` and ``http`` adapters against a live endpoint, and
-putting a system that only has an adapter before tools that want an endpoint. ``access.py`` says who
+putting a system that only has an adapter before tools that want an endpoint. ``replay.web`` says who
 may ask. Nobody keeps others waiting: bodies are limited and read in time, large ones apart from the event
 loop.
 """
@@ -14,19 +14,16 @@ loop.
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Iterable
 from contextlib import AsyncExitStack, nullcontext
 from math import ceil, isfinite
 from typing import TypeVar
 
 from aiohttp import web
 
-from replay.cli.serving.access import HEALTH, check, check_is_json
-from replay.cli.serving.refusal import BadRequest
 from replay.cli.serving.reply import completion, completion_events, passages
-from replay.cli.serving.request import read_completion, read_question
+from replay.cli.serving.request import BadRequest, read_completion, read_question
 from replay.cli.serving.sessions import ChatSessions, IdleSessions
 from replay.core.adapter import Adapter
 from replay.core.asking.opening import open_all
@@ -37,21 +34,22 @@ from replay.core.errors import (
     AdapterReplyError,
     AdapterTimeoutError,
 )
-from replay.core.redaction import redact_error
+from replay.core.safety.redaction import redact_error
+from replay.web.access import bearer, is_token
+from replay.web.app import Failure, body_in_time, content_policy, new_app
 
 MEBIBYTE = 1024 * 1024
 MAX_BODY_BYTES = 4 * MEBIBYTE
 """A million tokens of English, about."""
 INLINE_BYTES = 64 * 1024
 """What is read at once; more is read in a thread."""
-BODY_WITHIN_S = 60.0
 TAKEN_WITHIN_S = 60.0
 """Each event of a stream, by whoever asked for it; then its place is given to others."""
 CHAT, COMPLETIONS = "/chat", "/v1/chat/completions"
+HEALTH = "/health"
+"""Says no more than that somebody is there, and is asked by whoever starts containers."""
 
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 T = TypeVar("T")
-_log = logging.getLogger(__name__)
 
 
 def make_app(
@@ -83,13 +81,27 @@ def make_app(
         if count is not None and count < 1:
             raise ValueError(f"{setting} {count} is not a positive whole number")
 
-    @web.middleware
-    async def let_in(request: web.Request, handler: Handler) -> web.StreamResponse:
-        check(request, token, {name.lower() for name in names})
-        return await handler(request)
+    def let_in(request: web.Request) -> None:
+        if token is None or request.path == HEALTH:
+            return
+        given = bearer(request.headers.get("Authorization"))
+        if not is_token(given, token):
+            what = "no token came" if given is None else "that is not this server's token"
+            raise web.HTTPUnauthorized(
+                reason=f"{what}; send it as an OpenAI client sends its key: Authorization: Bearer TOKEN",
+                headers={"WWW-Authenticate": "Bearer"},
+            )
 
     server = _Server(adapter, name, delay_s, chunk_delay_s, capacity)
-    app = web.Application(middlewares=[_errors_as_json, let_in], client_max_size=max_body_bytes)
+    app = new_app(
+        error=_error,
+        policy=content_policy(pages=False),
+        let_in=let_in,
+        own_failure=_own_failure,
+        names=names,
+        hint="; if that is right, start it with --allow-host NAME",
+        most_bytes=max_body_bytes,
+    )
     app.cleanup_ctx.append(server.entered)
     app.router.add_post(COMPLETIONS, server.complete)
     app.router.add_post(CHAT, server.chat)
@@ -180,15 +192,16 @@ async def _read(request: web.Request, read: Callable[[bytes], T]) -> T:
     Raises:
         BadRequest: it can't, there is too much, or it does not come.
     """
-    check_is_json(request)
+    # A page elsewhere can send a POST without being asked as plain text or as a form, and not as JSON.
+    kind = request.content_type
+    if kind != "application/json" and not kind.endswith("+json"):
+        raise BadRequest(f"the body is {kind}, not JSON; send Content-Type: application/json", 415)
     most = request.client_max_size
     try:
         if (request.content_length or 0) > most:
             raise web.HTTPRequestEntityTooLarge(most, request.content_length or 0)
-        async with asyncio.timeout(BODY_WITHIN_S):
+        async with body_in_time():
             content = await request.read()
-    except TimeoutError:
-        raise BadRequest(f"the body did not come within {BODY_WITHIN_S:g} s", 408) from None
     except web.HTTPRequestEntityTooLarge as error:
         raise BadRequest(
             f"the body has more than {most:,} bytes; start the server with a larger --max-body", 413
@@ -196,24 +209,16 @@ async def _read(request: web.Request, read: Callable[[bytes], T]) -> T:
     return read(content) if len(content) <= INLINE_BYTES else await asyncio.to_thread(read, content)
 
 
-@web.middleware
-async def _errors_as_json(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Every failure in the shape of OpenAI's errors."""
-    try:
-        return await handler(request)
-    except BadRequest as error:
-        headers = {"WWW-Authenticate": "Bearer"} if error.status == 401 else {}
-        return _error(error.status, str(error), "invalid_request_error", headers)
-    except AdapterError as error:
+def _own_failure(request: web.Request, error: Exception) -> Failure | None:
+    """Return what to say of a client's mistake, or of a system that could not answer."""
+    if isinstance(error, BadRequest):
+        return Failure(status=error.status, message=str(error))
+    if isinstance(error, AdapterError):
         redact_error(error)
         wait_s = error.retry_after_s
         headers = {} if wait_s is None else {"Retry-After": str(ceil(wait_s))}
-        return _error(_status(error), str(error), error.outcome, headers)
-    except web.HTTPException as error:
-        return _error(error.status, error.reason, "invalid_request_error")
-    except Exception:  # noqa: BLE001 - a client gets an answer whatever happens; the log has the rest
-        _log.exception("%s %s failed", request.method, request.path)
-        return _error(500, "a fault of the server; its log says more", "server_error")
+        return Failure(status=_status(error), message=str(error), kind=error.outcome, headers=headers)
+    return None
 
 
 def _status(error: AdapterError) -> int:
@@ -229,6 +234,7 @@ def _status(error: AdapterError) -> int:
     return 503 if error.retryable else 422
 
 
-def _error(status: int, message: str, kind: str, headers: Mapping[str, str] | None = None) -> web.Response:
-    error = {"message": message, "type": kind, "param": None, "code": status}
-    return web.json_response({"error": error}, status=status, headers=headers)
+def _error(failure: Failure) -> web.Response:
+    """Return *failure* in the shape of OpenAI's errors."""
+    error = {"message": failure.message, "type": failure.kind, "param": None, "code": failure.status}
+    return web.json_response({"error": error}, status=failure.status, headers=failure.headers)

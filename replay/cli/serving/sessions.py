@@ -9,8 +9,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from uuid import uuid4
 
-from replay.cli.serving.refusal import BadRequest
-from replay.cli.serving.request import ChatQuestion
+from replay.cli.serving.request import BadRequest, ChatQuestion
 from replay.core.adapter import Adapter, ChatReply, ChatRequest, Session
 from replay.core.asking.session import open_session, usable_reply
 from replay.core.conversation import Conversation

@@ -21,7 +21,7 @@ from replay.core.asking.rate_limit import RateLimit
 from replay.core.asking.session import open_session, usable_reply
 from replay.core.conversation import Conversation
 from replay.core.errors import AdapterError, AdapterTimeoutError
-from replay.core.redaction import redact_error
+from replay.core.safety.redaction import redact_error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ from replay.core.adapter import Adapter, ChatReply, ChatRequest, Session
 from replay.core.conversation import Conversation
 from replay.core.errors import AdapterError, AdapterReplyError
 from replay.core.logs import log_event
-from replay.core.redaction import redact_error, redact_reply
+from replay.core.safety.redaction import redact_error, redact_reply
 
 
 @asynccontextmanager

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from replay.core.secret_patterns import name_suggests_secret
+from replay.core.safety.secret_detection import name_suggests_secret
 
 
 def identity(adapter: str, settings: Mapping[str, Any], folder: Path, *, whole: bool = False) -> str:

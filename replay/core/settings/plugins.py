@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from replay.core.errors import Fault, PluginError, PluginNotFoundError, ReplayError, ScenarioError
-from replay.core.settings.code_gate import code_forbidden, require_code_allowed
+from replay.core.safety.code_gate import code_forbidden, require_code_allowed
 from replay.core.settings.faults import faults_of, nearest
 from replay.core.settings.in_memory import factory_of, is_in_memory, lookup_object
 from replay.core.settings.plugin_bugs import describe_error

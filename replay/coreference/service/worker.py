@@ -23,7 +23,7 @@ from replay.core.disk_cache import DiskCache, cache_path, content_key
 from replay.core.drift_evidence import Drift, Reading
 from replay.core.errors import PluginError, ResolverError
 from replay.core.parent_watch import leave_with
-from replay.core.settings.code_gate import code_may_run
+from replay.core.safety.code_gate import code_may_run
 from replay.core.settings.plugins import make
 from replay.core.settings.prices import NO_PRICES, PriceTable
 from replay.coreference.reading.clusters import readings_from_clusters

@@ -22,7 +22,7 @@ from inspect_ai.util import span
 
 from replay.core.asking.retries import RetryPolicy
 from replay.core.errors import PluginError, ReplayError
-from replay.core.settings.code_gate import code_may_run
+from replay.core.safety.code_gate import code_may_run
 from replay.integrations.inspect.names import named
 from replay.play.play import Play
 from replay.play.player import Player, PlayOptions

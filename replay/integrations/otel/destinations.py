@@ -26,7 +26,7 @@ from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.util.re import parse_env_headers
 from requests.adapters import HTTPAdapter
 
-from replay.core.redaction import keep_secret, redact
+from replay.core.safety.redaction import keep_secret, redact
 
 _VARIABLE = "OTEL_EXPORTER_OTLP_{}ENDPOINT"
 _TIMEOUTS = ("OTEL_EXPORTER_OTLP_{}TIMEOUT", "OTEL_EXPORTER_OTLP_TIMEOUT")

@@ -9,36 +9,37 @@ site makes (``SameSite``), and each form carries a token of its own.
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import hmac
 import math
 import re
 from base64 import urlsafe_b64encode
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Literal
 
 from aiohttp import web
 
-from replay.core.server_access import is_own_name, is_token
-from replay.study.pages.rate_limit import RequestRateLimit
 from replay.study.store import StudyStore
 from replay.study.tasks import Rater
+from replay.web.access import RequestRateLimit, cookie_of, is_token, token_to_cookie
+from replay.web.app import body_in_time
 
 Part = Literal["rate", "owner"]
 """Of the pages: those of raters, and the owner's."""
-FORM_WITHIN_S = 60.0
 _RATER_TOKEN = re.compile(r"([1-9][0-9]{0,8})-[-\w]{43}", re.ASCII)
+WHO_REACHES = (
+    "reaches this study. A link is a key: whoever has it is that rater, and the owner's sees all that was "
+    "said and can erase it"
+)
+"""What it means to bind to an address that others reach."""
 _CLICK = re.compile(r"[-\w]{1,64}", re.ASCII)
 
 
 class Access:
     """The tokens of one study, whose pages are below the path *root*."""
 
-    def __init__(
-        self, store: StudyStore, *, root: str = "", names: Collection[str] = (), secure: bool = False
-    ) -> None:
-        """*names* are the server's beside its address; *secure* says that people reach it by HTTPS."""
+    def __init__(self, store: StudyStore, *, root: str = "", secure: bool = False) -> None:
+        """*secure* says that people reach it by HTTPS."""
         self._store = store
         self._secret = bytes.fromhex(store.fact("secret"))
         # Kept here, too: every request of an owner asks, on the event loop.
@@ -46,7 +47,6 @@ class Access:
             int(number): name for number, name in (store.fact("owners") or {}).items()
         }
         self._root = root
-        self._names = {name.lower() for name in names}
         self._secure = secure
         self._work = RequestRateLimit(at_once=120, per_s=20)
         self._wrong_links = RequestRateLimit(at_once=20, per_s=1 / 6)
@@ -119,23 +119,6 @@ class Access:
         below = request.path.removeprefix(self._root)
         return "owner" if below == "/owner" or below.startswith("/owner/") else "rate"
 
-    def check_host_and_origin(self, request: web.Request) -> None:
-        """
-        Look at whom *request* is for and where it comes from.
-
-        Raises:
-            web.HTTPException: it isn't for us, or comes from another site's page.
-        """
-        transport = request.transport
-        reached = transport.get_extra_info("sockname")[:2] if transport is not None else ("", 0)
-        if not is_own_name(request.host, reached, self._names):
-            raise web.HTTPMisdirectedRequest(
-                reason=f"this server is not called {request.host!r}; its owner can allow that (--allow-host)"
-            )
-        origin = request.headers.get("Origin")
-        if origin is not None and not is_own_name(origin.partition("://")[2], reached, self._names):
-            raise web.HTTPForbidden(reason="this form came from another site's page")
-
     def token_to_cookie(self, request: web.Request) -> web.Response | None:
         """
         The link's token goes into a cookie, and out of the address; None where there is none.
@@ -154,19 +137,14 @@ class Access:
     def let_in(self, request: web.Request, token: str) -> web.Response:
         """Lead whoever sent *request* to their part of the pages, with *token* in a cookie."""
         part = self.part(request)
-        response = web.Response(status=303, headers={"Location": f"{self._root}/{part}"})
-        response.set_cookie(
+        return token_to_cookie(
             self._cookie(request),
             token,
-            httponly=True,
-            # Lax and not strict: a link is opened out of a mail.
-            samesite="Lax",
+            there := f"{self._root}/{part}",
+            path=there,
             secure=self._secure,
-            path=f"{self._root}/{part}",
-            # A person comes back tomorrow.
-            max_age=180 * 24 * 3600,
+            max_age_s=180 * 24 * 3600,  # a person comes back tomorrow
         )
-        return response
 
     def rater(self, request: web.Request) -> Rater:
         """
@@ -202,10 +180,8 @@ class Access:
         if request.content_type != "application/x-www-form-urlencoded":
             raise web.HTTPUnsupportedMediaType(reason="this is not how our pages send their forms")
         try:
-            async with asyncio.timeout(FORM_WITHIN_S):
+            async with body_in_time():
                 form = {key: str(value) for key, value in (await request.post()).items()}
-        except TimeoutError:
-            raise web.HTTPRequestTimeout(reason="the form did not come in time; send it again") from None
         except (ValueError, LookupError) as error:  # not UTF-8, or in a charset that there isn't
             raise web.HTTPBadRequest(reason="the form can't be read; load the page anew") from error
         if not is_token(form.get("form_token"), self.form_token(request)):
@@ -232,10 +208,7 @@ class Access:
             raise _too_many(wait_s, "requests")
 
     def _cookie(self, request: web.Request) -> str:
-        # With the port, since browsers send a machine's cookies to all of its ports.
-        transport = request.transport
-        port = transport.get_extra_info("sockname")[1] if transport is not None else 0
-        return f"replay-study-{self.part(request)}-{port}"
+        return cookie_of(request, f"replay-study-{self.part(request)}")
 
 
 def _too_many(wait_s: float, what: str) -> web.HTTPException:

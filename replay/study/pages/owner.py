@@ -16,19 +16,18 @@ from aiohttp import web
 from replay.core.errors import InputError
 from replay.study.pages.access import Access
 from replay.study.pages.talk import number_in
-from replay.study.running.adding import LONGEST_NAME, TakesItems, add_items, add_raters
-from replay.study.running.display_value import RelativeTime, display_value
+from replay.study.running.adding import LONGEST_NAME, add_items, add_raters
 from replay.study.running.export import export_study
 from replay.study.running.field_agreement import steps_of
 from replay.study.running.flow import Flow
 from replay.study.running.numbers import study_numbers
-from replay.study.running.overview import overview_of
+from replay.study.running.overview import RelativeTime, display_value, overview_of
 from replay.study.running.own_questions import steps_of_task
 from replay.study.running.phase import end_pilot, is_pilot, phase_of, set_phase
-from replay.study.running.reassigning import give_to, give_to_others
-from replay.study.running.study_sections import PlatformSection
-from replay.study.running.withdrawal import discard_all, leave, let_back
+from replay.study.running.study_file import PlatformSection
+from replay.study.running.withdrawal import discard_all, give_to, give_to_others, leave, let_back
 from replay.study.tasks import Rater
+from replay.web.app import html
 
 FEW = 10
 """Rows of a long list, as long as nobody asks for all."""
@@ -95,10 +94,8 @@ class OwnerPages:
                     one.rater.id: f"{start}/rate?token={self._access.rater_token(one.rater.id)}"
                     for one in overview.raters
                 },
-                takes_items=isinstance(preset := self._flow.file.preset, TakesItems),
-                added_columns=", ".join(preset.added_item.__struct_fields__)
-                if isinstance(preset, TakesItems)
-                else "",
+                takes_items=(row := self._flow.file.preset.added_item) is not None,
+                added_columns="" if row is None else ", ".join(row.__struct_fields__),
                 phase=phase_of(self._store),
                 pilot=is_pilot(self._flow.file, self._store),
                 owners=[
@@ -116,7 +113,7 @@ class OwnerPages:
                 click=uuid4().hex,
             )
 
-        return _html(await asyncio.to_thread(page), 422 if fault else 200)
+        return html(await asyncio.to_thread(page), 422 if fault else 200)
 
     async def _numbers(self, request: web.Request) -> web.Response:
         self._access.check_owner(request)
@@ -125,7 +122,7 @@ class OwnerPages:
             people = study_numbers(self._flow.file, self._store.state())
             return self._page("owner_numbers.html", people=people, shown=display_value)
 
-        return _html(await asyncio.to_thread(page))
+        return html(await asyncio.to_thread(page))
 
     async def _task(self, request: web.Request) -> web.Response:
         """One task with what all raters answered."""
@@ -156,10 +153,10 @@ class OwnerPages:
                 click=uuid4().hex,
             )
 
-        html = await asyncio.to_thread(page)
-        if html is None:
+        text = await asyncio.to_thread(page)
+        if text is None:
             raise web.HTTPNotFound(reason="there is no such task; it may have been erased")
-        return _html(html)
+        return html(text)
 
     async def _export(self, request: web.Request) -> web.Response:
         """What ``replay study export`` writes, as one file."""
@@ -244,7 +241,3 @@ def entry_link(platform: PlatformSection | None, start: str, access: Access) -> 
 def labelled(field: Any, value: object) -> str:
     """*value* as the option of *field* is called."""
     return next((option.label for option in field.options if option.value == value), str(value))
-
-
-def _html(text: str, status: int = 200) -> web.Response:
-    return web.Response(body=text.encode(), status=status, content_type="text/html", charset="utf-8")

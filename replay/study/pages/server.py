@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import sqlite3
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Callable, Collection
 from functools import partial
 from typing import Any
 from urllib.parse import quote
@@ -16,16 +16,16 @@ from aiohttp import web
 from replay.core.errors import InputError, ReplayError
 from replay.study.pages.access import Access
 from replay.study.pages.owner import OwnerPages
-from replay.study.pages.render import FILES, POLICY, render
-from replay.study.pages.search import search_passages
+from replay.study.pages.render import POLICY, find, render
 from replay.study.pages.talk import TalkPages, number_in
 from replay.study.running.flow import Flow, PlainScreen, Screen
-from replay.study.running.joining import join, platform_id
 from replay.study.running.live import LiveTalks
+from replay.study.running.phase import join, platform_id
 from replay.study.running.practice import FeedbackScreen, PracticeOverScreen
 from replay.study.running.task_screens import ScreenId, StepScreen, TalkScreen
 from replay.study.running.withdrawal import leave
 from replay.study.tasks import Rater
+from replay.web.app import Failure, Handler, add_assets, html, new_app
 
 _log = logging.getLogger(__name__)
 TEMPLATES: dict[type[Screen], str] = {
@@ -37,8 +37,6 @@ TEMPLATES: dict[type[Screen], str] = {
 }
 UNWRITTEN = "unwritten"
 """In the place of a field that something is wrong with: the database can't be written."""
-_TELLING = ("Allow", "Retry-After")
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class StudyPages:
@@ -60,15 +58,24 @@ class StudyPages:
         self._flow = flow
         self._live = live
         self._root = root
+        self._names = names
         self._origin = origin
         secure = origin is not None and origin.startswith("https://")
-        self.access: Access = Access(flow.store, root=root, names=names, secure=secure)
+        self.access: Access = Access(flow.store, root=root, secure=secure)
 
     def app(self) -> web.Application:
-        app = web.Application(middlewares=[self._guarded], client_max_size=256 * 1024)
+        app = new_app(
+            error=self._error,
+            policy=POLICY,
+            own_failure=self._own_failure,
+            names=self._names,
+            hint="; its owner can allow that (--allow-host)",
+            # With "no-referrer" browsers would send forms from "null", and no page of ours could be told.
+            referrer="same-origin",
+        )
         # A HEAD would give a task to whoever only wants to know whether the page is there.
         get, post, root = partial(app.router.add_get, allow_head=False), app.router.add_post, self._root
-        app.router.add_get(f"{root}/static/{{stamp}}/{{name}}", self._asset)
+        add_assets(app, root, find)
         get(f"{root}/join/{{key}}", self._join)
         get(f"{root}/rate", self._rate)
         get(f"{root}/rate/{{assignment:[0-9]{{1,9}}}}/{{step}}", self._rate_task)
@@ -83,53 +90,24 @@ class StudyPages:
         OwnerPages(self._flow, self.access, self._page, origin=self._origin).add_to(app, root)
         return app
 
-    @web.middleware
-    async def _guarded(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        response: web.StreamResponse
-        try:
-            self.access.check_host_and_origin(request)
-            response = await handler(request)
-        except web.HTTPException as error:
-            if error.status < 400:
-                raise
-            response = self._error(error.status, error.reason)
-            response.headers.update({key: error.headers[key] for key in _TELLING if key in error.headers})
-        except ReplayError as error:
-            response = self._error(500, str(error))
-        except Exception as error:  # noqa: BLE001 - whoever looks gets an answer; the log has the rest
-            _log.exception("%s failed", request.path)
-            what = "a fault of the server; its log says more"
-            if isinstance(error, sqlite3.OperationalError):
-                what = f"the server can't write to its disk ({error})"
-            sent = "What you sent is not saved: go back, and send it once more. " * (request.method == "POST")
-            response = self._error(500, f"{what}. {sent}What was saved before is kept.")
-        response.headers.setdefault("Cache-Control", "no-store")
-        response.headers["Content-Security-Policy"] = POLICY
-        response.headers["X-Content-Type-Options"] = "nosniff"
-        # With "no-referrer" browsers would send forms from "null", and no page of ours could be told.
-        response.headers["Referrer-Policy"] = "same-origin"
-        response.headers["Cross-Origin-Resource-Policy"] = "same-origin"
-        response.headers["Cross-Origin-Opener-Policy"] = "same-origin"
-        return response
+    def _own_failure(self, request: web.Request, error: Exception) -> Failure | None:
+        """Return what to say of a fault while somebody works, whose words may be nowhere else."""
+        if isinstance(error, web.HTTPException | ReplayError):
+            return None
+        _log.error("%s failed", request.path, exc_info=error)
+        what = "a fault of the server; its log says more"
+        if isinstance(error, sqlite3.OperationalError):
+            what = f"the server can't write to its disk ({error})"
+        sent = "What you sent is not saved: go back, and send it once more. " * (request.method == "POST")
+        return Failure(status=500, message=f"{what}. {sent}What was saved before is kept.")
 
-    def _error(self, status: int, message: str) -> web.Response:
-        return _html(self._page("error.html", status=status, message=message), status=status)
+    def _error(self, failure: Failure) -> web.Response:
+        text = self._page("error.html", status=failure.status, message=failure.message)
+        return html(text, failure.status, failure.headers)
 
     def _page(self, template: str, **content: Any) -> str:
         study = self._flow.file.study
         return render(template, root=self._root, name=study.name, contact=study.contact, **content)
-
-    async def _asset(self, request: web.Request) -> web.Response:
-        path = FILES.get(request.match_info["name"])
-        if path is None:
-            raise web.HTTPNotFound(reason="there is no such file")
-        kind = "text/css" if path.suffix == ".css" else "text/javascript"
-        return web.Response(
-            body=path.read_bytes(),
-            content_type=kind,
-            charset="utf-8",
-            headers={"Cache-Control": "public, max-age=31536000, immutable"},
-        )
 
     # Raters ------------------------------------------------------------------------------------------
 
@@ -143,7 +121,7 @@ class StudyPages:
         found = "" if id is None else await asyncio.to_thread(join, self._flow.store, platform, id)
         if isinstance(found, Rater):
             return self.access.let_in(request, self.access.rater_token(found.id))
-        return _html(self._page("join.html", platform=platform, refused=found))
+        return html(self._page("join.html", platform=platform, refused=found))
 
     async def _rate(self, request: web.Request) -> web.Response:
         if response := self.access.token_to_cookie(request):
@@ -151,7 +129,7 @@ class StudyPages:
         rater = self.access.rater(request)
         screen = await asyncio.to_thread(self._flow.screen, rater, note=False)
         self._leave_for(screen)
-        return _html(self._screen(request, screen))
+        return html(self._screen(request, screen))
 
     async def _rate_task(self, request: web.Request) -> web.Response:
         """A screen of a task, at its own address."""
@@ -164,7 +142,7 @@ class StudyPages:
         if isinstance(screen, TalkScreen) and screen.talk.waiting:
             # It may have been given back meanwhile, and nobody waited for its answer when the server started.
             self._live.go_on(screen.talk.assignment.id)
-        return _html(self._screen(request, screen))
+        return html(self._screen(request, screen))
 
     def _leave_for(self, screen: Screen) -> None:
         """
@@ -212,7 +190,7 @@ class StudyPages:
         try:
             faults = await asyncio.to_thread(self._flow.answer, rater, *id, form, form.get("click", ""))
         except InputError as error:
-            return _html(self._page("not_saved.html", reason=str(error)), status=409)
+            return html(self._page("not_saved.html", reason=str(error)), status=409)
         except sqlite3.OperationalError as error:
             # With what was written, which is nowhere else.
             _log.error("%s is not saved: %s", request.path, error)
@@ -238,12 +216,22 @@ class StudyPages:
             return screen or self._flow.screen(rater, note=False)
 
         screen = await asyncio.to_thread(current)
-        return _html(self._screen(request, screen, faults, form), status=status)
+        return html(self._screen(request, screen, faults, form), status=status)
 
     async def _search(self, request: web.Request) -> web.Response:
-        found = await search_passages(request, self._flow, self.access.rater(request))
-        return _html(self._page("search.html", **found))
+        """
+        Search the study's passages: a page of its own, of which the screen's script takes what was found.
 
-
-def _html(text: str, status: int = 200) -> web.Response:
-    return web.Response(body=text.encode(), status=status, content_type="text/html", charset="utf-8")
+        It is there for whoever has a screen with an index open, and for nobody before their talk is over.
+        """
+        index = await asyncio.to_thread(self._flow.index, self.access.rater(request))
+        if index is None:
+            raise web.HTTPNotFound(reason="there is nothing to search now; go back to your task")
+        words, page = request.query.get("words", "").strip()[:500], request.query.get("page", "1")
+        found = await asyncio.to_thread(
+            self._flow.store.index.search,
+            words,
+            of=index.conversation,
+            page=int(page) if page.isascii() and page.isdecimal() and len(page) < 7 else 1,
+        )
+        return html(self._page("search.html", index=index, words=words, found=found))

@@ -1,5 +1,5 @@
 """
-Answers that raters part on: a further person's task, what is final, and a list to look at.
+Criteria that answers are rated by, and answers that raters part on: a further person's task, what is final.
 
 What that person says is final. Elsewhere it is the majority of yes and no, without a value where there are
 as many of one as of the other, and on longer scales the mean.
@@ -11,25 +11,54 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
-
-import msgspec
+from typing import ClassVar
 
 from replay.core.decoding import convert_to
 from replay.statistics.majority import disagreements, majority
 from replay.statistics.rated_item import RatedItem
 from replay.statistics.undefined import UndefinedNumber
-from replay.study.presets.criterion import Criterion
+from replay.study.preset import TaskContent
+from replay.study.presets.answers import answered_tasks
 from replay.study.presets.run_turns import RunTurn
 from replay.study.results import HumanTable
+from replay.study.steps import Field
 from replay.study.tasks import Assignment, Judgement, NewTask, StudyState, Task
 
 STEP = "rate"
 """The only screen of either kind of task."""
 
 
-class Adjudication(msgspec.Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Criterion:
+    """A question with an ordered scale."""
+
+    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
+
+    question: str
+    scale: Mapping[int, str] = field(default_factory=lambda: {1: "Yes", 0: "No"})
+    """Numbers and what they mean, in the order in which they are shown: ``{1: bad, 2: fair, 3: good}``."""
+    help: str = ""
+    """In small print below the question."""
+
+    def __post_init__(self) -> None:
+        if len(self.scale) < 2 or len(self.scale) > 9:
+            raise ValueError(f"scale: has {len(self.scale)} numbers; two to nine can be chosen from")
+        if not all(label.strip() for label in self.scale.values()):
+            raise ValueError("scale: a number has no label; write {1: bad, 2: good}")
+
+    @property
+    def is_yes_or_no(self) -> bool:
+        return set(self.scale) == {0, 1}
+
+    def as_field(self, name: str) -> Field:
+        """What asks for it."""
+        return Field.choice(name, self.question, self.scale, help=self.help)
+
+
+class Adjudication(TaskContent, frozen=True, kw_only=True):
     """What the further person's task holds."""
 
+    kind: ClassVar[str] = "adjudicate"
     of: int
     """The id of the task that raters part on."""
     turn: RunTurn
@@ -86,10 +115,8 @@ def _adjudication(
     content = Adjudication(
         of=task.id, turn=convert_to(task.content, RunTurn), criteria=tuple(split), ratings="\n".join(shown)
     )
-    return NewTask(
-        kind="adjudicate",
-        content=msgspec.to_builtins(content),
-        conversation=task.conversation,
+    return content.task(
+        task.conversation,
         system=task.system,
         raters=1,
         only=only,
@@ -175,17 +202,18 @@ class RatedAnswer:
 
 
 def rated_answers(state: StudyState) -> list[RatedAnswer]:
-    """The answers that anybody has rated, in the order of their tasks."""
-    names = {rater.id: rater.name for rater in state.raters}
-    found: dict[int, RatedAnswer] = {}
-    for one in sorted(state.done, key=lambda one: (state.tasks[one.task].kind == "adjudicate", one.task)):
-        task, judgement = state.tasks[one.task], state.answers[one.id][STEP]
-        if task.kind == "rate":
-            rated = found.setdefault(task.id, RatedAnswer(turn=convert_to(task.content, RunTurn)))
-            rated.said[names[one.rater]] = judgement
-        elif task.content["of"] in found:  # else those who rated it have withdrawn
-            ratings = {name: int(value) for name, value in judgement.answer.items()}
-            found[task.content["of"]].settled.update(ratings)
+    """Return the answers that anybody has rated, in the order of their tasks."""
+    found = {
+        one.task.id: RatedAnswer(
+            turn=one.content, said={rater: given[STEP] for rater, given in one.judgements.items()}
+        )
+        for one in sorted(answered_tasks(state, RunTurn), key=lambda one: one.task.id)
+    }
+    for one in answered_tasks(state, Adjudication):
+        if one.content.of in found:  # else those who rated it have withdrawn
+            for given in one.judgements.values():
+                ratings = {name: int(value) for name, value in given[STEP].answer.items()}
+                found[one.content.of].settled.update(ratings)
     return list(found.values())
 
 

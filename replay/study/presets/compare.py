@@ -13,19 +13,17 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Literal
+from typing import ClassVar, Literal
 
 import msgspec
 
 from replay.core.conversation import Conversation
-from replay.core.decoding import convert_to
 from replay.core.errors import InputError
 from replay.core.history import Exchange
 from replay.core.settings.bounds import Count
-from replay.core.settings.faults import nearest
-from replay.study.preset import Material, PracticeItem
-from replay.study.presets.compare_results import CHOICE, compare_results
-from replay.study.presets.compared import AnswerSide, ComparedSides
+from replay.study.preset import Material, PracticeItem, Preset, TaskContent
+from replay.study.presets.answers import check_known
+from replay.study.presets.compare_results import CHOICE, AnswerSide, ComparedSides, compare_results
 from replay.study.presets.run_turns import (
     RunTurn,
     added_turn,
@@ -39,7 +37,7 @@ from replay.study.presets.run_turns import (
 )
 from replay.study.results import Results
 from replay.study.steps import Answer, Block, Field, Option, SideBySide, StudyStep, Text, Transcript
-from replay.study.tasks import Assignment, NewTask, StudyState, TalkPlan, TalkTurn, Task
+from replay.study.tasks import NewTask, StudyState, TalkTurn, Task
 
 TURNS = """\
 You will see questions from conversations, each with two answers, A and B, that different systems gave.
@@ -65,9 +63,39 @@ OPTIONS: tuple[Option, ...] = (
 )
 
 
+class AddedPair(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A row of further answers to compare; which stands under A is drawn for each person."""
+
+    question: str
+    a: str
+    b: str
+    system_a: str
+    system_b: str
+    gold_answer: str | None = None
+    passage: str = ""
+
+
+class ComparePractice(PracticeItem, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A line of its practice file."""
+
+    question: str
+    a: str
+    """The answer that stands under A."""
+    b: str
+    choice: Literal["a", "b", "tie", "both-bad"]
+    """The right one."""
+    gold_answer: str | None = None
+    passage: str = ""
+    history: tuple[Exchange, ...] = ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Compare:
+class Compare(Preset):
     """Its settings, and what it does with them."""
+
+    contents: ClassVar[tuple[type[TaskContent], ...]] = (ComparedSides,)
+    practice_item: ClassVar[type[PracticeItem]] = ComparePractice
+    added_item: ClassVar[type[msgspec.Struct] | None] = AddedPair
 
     comparisons: Count = 100
     """How many are drawn, of each two systems as many."""
@@ -89,10 +117,6 @@ class Compare:
     def __post_init__(self) -> None:
         if self.unit == "conversation" and self.history == "shared":
             raise ValueError("history: shared is for single turns; whole conversations have their own")
-
-    @property
-    def needs(self) -> frozenset[str]:
-        return frozenset({"runs"})
 
     @property
     def instructions(self) -> str:
@@ -120,19 +144,12 @@ class Compare:
         for first, second in pairs:
             counts[first.name, second.name][first.answers == second.answers] += 1
         return [
-            NewTask(
-                kind="compare",
-                content=msgspec.to_builtins(
-                    ComparedSides(
-                        first=first,
-                        second=second,
-                        different=counts[first.name, second.name][0],
-                        same=counts[first.name, second.name][1],
-                    )
-                ),
-                conversation=first.turns[0].record.recorded_conversation,
-                raters=self.raters,
-            )
+            ComparedSides(
+                first=first,
+                second=second,
+                different=counts[first.name, second.name][0],
+                same=counts[first.name, second.name][1],
+            ).task(first.turns[0].record.recorded_conversation, raters=self.raters)
             for first, second in chosen
         ]
 
@@ -146,11 +163,7 @@ class Compare:
         turns = run_turns(material)
         for name, wanted in (("systems", self.systems), ("policies", self.policies)):
             known = {one.record.system if name == "systems" else one.record.policy for one in turns}
-            for missing in sorted(set(wanted) - known):
-                raise InputError(
-                    f'preset.compare.{name}: no run has "{missing}"{nearest(missing, known)} '
-                    f"(there are {', '.join(sorted(known))})"
-                )
+            check_known(f"compare.{name}", wanted, known)
         turns = [
             one
             for one in turns
@@ -178,10 +191,6 @@ class Compare:
                 if fits and (self.history == "own" or first.asked == second.asked):
                     yield first, second
 
-    @property
-    def practice_item(self) -> type[ComparePractice]:
-        return ComparePractice
-
     def practice(self, item: ComparePractice) -> NewTask:
         if self.unit == "conversation":
             raise InputError("practice is for single turns; with unit: conversation there is none")
@@ -192,17 +201,8 @@ class Compare:
             )
             return AnswerSide(turns=(turn,), before=item.history)
 
-        content = ComparedSides(first=side(item.a), second=side(item.b), different=1, same=0)
-        return NewTask(
-            kind="compare",
-            content=msgspec.to_builtins(content),
-            conversation="practice",
-            practice={CHOICE: {"choice": item.choice}},
-        )
-
-    @property
-    def added_item(self) -> type[AddedPair]:
-        return AddedPair
+        sides = ComparedSides(first=side(item.a), second=side(item.b), different=1, same=0)
+        return sides.task("practice", practice={CHOICE: {"choice": item.choice}})
 
     def added(self, item: AddedPair, conversation: str) -> tuple[NewTask, Conversation]:
         first, second = (
@@ -216,20 +216,15 @@ class Compare:
             )
             for answer, system in ((item.a, item.system_a), (item.b, item.system_b))
         )
-        content = ComparedSides(
+        sides = ComparedSides(
             first=AnswerSide(turns=(first,)), second=AnswerSide(turns=(second,)), different=1, same=0
         )
-        task = NewTask(kind="compare", content=msgspec.to_builtins(content), conversation=conversation)
-        return task, conversation_of(first)
+        return sides.task(conversation), conversation_of(first)
 
-    def talk(self, task: Task) -> TalkPlan | None:
-        return None
-
-    def steps(
-        self, task: Task, turns: Sequence[TalkTurn], answers: Mapping[str, Answer]
+    def screens(
+        self, task: Task, content: ComparedSides, turns: Sequence[TalkTurn], answers: Mapping[str, Answer]
     ) -> Sequence[StudyStep]:
-        compared = convert_to(task.content, ComparedSides)
-        a, b = compared.in_order(task.draw)
+        a, b = content.in_order(task.draw)
         first = a.turns[0]
         blocks = passage_block(first.passages) if "passage" in self.show else []
         blocks += _both_conversations(a, b) if self.unit == "conversation" else _both_answers(a, b)
@@ -256,43 +251,8 @@ class Compare:
             )
         ]
 
-    def follow_ups(self, state: StudyState, ended: Assignment) -> Sequence[NewTask]:
-        return ()
-
-    def further(self, state: StudyState, rater: int) -> Sequence[NewTask] | None:
-        return None
-
-    def to_come(self, state: StudyState, rater: int) -> float | None:
-        return 0
-
     def results(self, state: StudyState) -> Results:
         return compare_results(state)
-
-
-class AddedPair(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A row of further answers to compare; which stands under A is drawn for each person."""
-
-    question: str
-    a: str
-    b: str
-    system_a: str
-    system_b: str
-    gold_answer: str | None = None
-    passage: str = ""
-
-
-class ComparePractice(PracticeItem, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A line of its practice file."""
-
-    question: str
-    a: str
-    """The answer that stands under A."""
-    b: str
-    choice: Literal["a", "b", "tie", "both-bad"]
-    """The right one."""
-    gold_answer: str | None = None
-    passage: str = ""
-    history: tuple[Exchange, ...] = ()
 
 
 def _both_answers(a: AnswerSide, b: AnswerSide) -> list[Block]:

@@ -12,10 +12,14 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import Any
+from typing import Any, ClassVar
+
+import msgspec
 
 from replay.core.decoding import convert_to
+from replay.core.history import Exchange
 from replay.statistics.bradley_terry import bradley_terry
+from replay.statistics.group import Group
 from replay.statistics.people import HumanTable, number_text
 from replay.statistics.preferences import (
     OUTCOMES,
@@ -27,14 +31,60 @@ from replay.statistics.preferences import (
     preferences_of,
 )
 from replay.statistics.rated_item import RatedItem
-from replay.study.presets.compared import ComparedSides
-from replay.study.presets.run_turns import origins
+from replay.study.preset import TaskContent
+from replay.study.presets.answers import results_of_turns
+from replay.study.presets.run_turns import RunTurn
 from replay.study.results import HumanScore, JudgedTurnKey, Results
 from replay.study.tasks import StudyState
 
 CHOICE = "compare"
 """The only screen."""
 WIN = "human_win"
+
+
+class AnswerSide(msgspec.Struct, frozen=True, kw_only=True):
+    """One of the two that are compared."""
+
+    turns: tuple[RunTurn, ...]
+    """The one that is judged, or all of a conversation."""
+    before: tuple[Exchange, ...] = ()
+    """What its system was shown before the one turn."""
+
+    @property
+    def name(self) -> Group:
+        record = self.turns[0].record
+        return Group(record.system, record.policy)
+
+    @property
+    def exchanges(self) -> tuple[Exchange, ...]:
+        """What was asked and answered."""
+        records = [turn.record for turn in self.turns]
+        return tuple(Exchange(question=one.asked, answer=one.answer or "") for one in records)
+
+    @property
+    def answers(self) -> list[str]:
+        return [one.answer for one in self.exchanges]
+
+    @property
+    def asked(self) -> tuple[Any, ...]:
+        """What its system was asked, and after what."""
+        return (self.before, self.turns[0].record.asked)
+
+
+class ComparedSides(TaskContent, frozen=True, kw_only=True):
+    """What a task of this preset holds."""
+
+    kind: ClassVar[str] = "compare"
+    first: AnswerSide
+    second: AnswerSide
+    different: int
+    """How often these two systems and policies answered differently where they could be compared."""
+    same: int
+    """How often word for word the same."""
+
+    def in_order(self, draw: int) -> tuple[AnswerSide, AnswerSide]:
+        """A and B, as *draw* wants it."""
+        return (self.second, self.first) if draw % 2 else (self.first, self.second)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,11 +125,10 @@ def compare_results(state: StudyState) -> Results:
         for side in (vote.compared.first, vote.compared.second)
         for turn in side.turns
     }
-    return Results(
-        records=[turn.record for turn in turns.values()],
-        conversations=state.conversations_of(turn.record for turn in turns.values()),
+    return results_of_turns(
+        state,
+        list(turns.values()),
         scores=_scores(votes),
-        origins=origins(turns.values()),
         rated={WIN: _rated(votes, labels)},
         tables=[table for table in tables if table.rows],
     )

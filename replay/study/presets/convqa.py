@@ -25,17 +25,16 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import msgspec
 from msgspec.structs import replace
 
 from replay.core.conversation import Passage
-from replay.core.decoding import convert_to
 from replay.core.errors import InputError
 from replay.core.settings.bounds import Count
 from replay.scorers.answer_text import DECLINING_PATTERNS, check_patterns
-from replay.study.preset import Material, PracticeItem
+from replay.study.preset import Material, PracticeItem, Preset, TaskContent
 from replay.study.presets.convqa_results import ConvQATalk, results_of
 from replay.study.presets.validation import (
     CORRECT,
@@ -65,9 +64,32 @@ some words too many; it is incorrect if it doesn't, if it is far too long, or if
 can't answer. Then copy the right answer from the text."""
 
 
+class PracticePair(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A pair of a practice conversation, with its right judgement."""
+
+    question: str
+    answer: str
+    judged: Judged
+    correct: Literal[0, 1] | None = None
+    """Of an answerable question."""
+    span: str | None = None
+    """The right answer, in the passage's words, where this one is incorrect; any is taken if left out."""
+
+
+class ConvQAPractice(PracticeItem, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A line of its practice file: a conversation to validate."""
+
+    passage: str
+    pairs: tuple[PracticePair, ...]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConvQA:
+class ConvQA(Preset):
     """Its settings, and what it does with them."""
+
+    needs: ClassVar[frozenset[str]] = frozenset({"data", "systems"})
+    contents: ClassVar[tuple[type[TaskContent], ...]] = (ConvQATalk, ValidationContent)
+    practice_item: ClassVar[type[PracticeItem]] = ConvQAPractice
 
     fewest_turns: Count = 8
     most_turns: Count = 12
@@ -90,10 +112,6 @@ class ConvQA:
         check_patterns(self.declining)
 
     @property
-    def needs(self) -> frozenset[str]:
-        return frozenset({"data", "systems"})
-
-    @property
     def instructions(self) -> str:
         return INSTRUCTIONS.format(fewest=self.fewest_turns, most=self.most_turns)
 
@@ -113,15 +131,8 @@ class ConvQA:
             self._check_raters(len(material.raters), len(material.systems))
         drawn = random.Random(material.seed).sample(usable, wanted)
         return [
-            NewTask(
-                kind="talk",
-                content=msgspec.to_builtins(
-                    ConvQATalk(about=replace(topic, turns=()), first_question=topic.turns[0].question)
-                ),
-                conversation=topic.id,
-                system=system,
-                raters=self.conversations,
-                unseen=True,
+            ConvQATalk(about=replace(topic, turns=()), first_question=topic.turns[0].question).task(
+                topic.id, system=system, raters=self.conversations, unseen=True
             )
             for topic in drawn
             for system in material.systems
@@ -150,7 +161,7 @@ class ConvQA:
     def talk(self, task: Task) -> TalkPlan | None:
         if task.kind != "talk":
             return None
-        content = convert_to(task.content, ConvQATalk)
+        content = self.content(task)
         about = content.about
         return TalkPlan(
             system=task.system or "",
@@ -163,18 +174,21 @@ class ConvQA:
             hint="Ask what you would like to know of it. You can't see the text yet; the system can.",
         )
 
-    def steps(
-        self, task: Task, turns: Sequence[TalkTurn], answers: Mapping[str, Answer]
+    def screens(
+        self,
+        task: Task,
+        content: ConvQATalk | ValidationContent,
+        turns: Sequence[TalkTurn],
+        answers: Mapping[str, Answer],
     ) -> Sequence[StudyStep]:
-        if task.kind == "validate":
-            return validation_steps(convert_to(task.content, ValidationContent), answers)
+        if isinstance(content, ValidationContent):
+            return validation_steps(content, answers)
         pairs = _pairs(turns)
-        passages = convert_to(task.content, ConvQATalk).about.passages
         return [
             StudyStep(
                 id=f"answer-{pair.depth}",
                 heading=f"Answer {place + 1} of {len(pairs)}",
-                blocks=pair_blocks(passages, pairs, place, with_answer=True),
+                blocks=pair_blocks(content.about.passages, pairs, place, with_answer=True),
                 fields=(CORRECT,),
             )
             for place, pair in enumerate(pairs)
@@ -187,13 +201,11 @@ class ConvQA:
         pairs = _pairs(state.talks.get(ended.id, ()))
         if task.kind != "talk" or not self.validators or not pairs:
             return ()
-        about = convert_to(task.content, ConvQATalk).about
-        content = ValidationContent(passages=about.passages, pairs=tuple(pairs), talk=ended.id)
+        passages = self.content(task).about.passages
+        validation = ValidationContent(passages=passages, pairs=tuple(pairs), talk=ended.id)
         return [
-            NewTask(
-                kind="validate",
-                content=msgspec.to_builtins(content),
-                conversation=task.conversation,
+            validation.task(
+                task.conversation,
                 system=task.system,
                 raters=self.validators,
                 never=(ended.rater,),
@@ -218,10 +230,6 @@ class ConvQA:
         done = sum(one.task in talks for one in state.done)
         return max(0, sum(talks.values()) - done - own) * self.validators / max(1, sharing)
 
-    @property
-    def practice_item(self) -> type[ConvQAPractice]:
-        return ConvQAPractice
-
     def practice(self, item: ConvQAPractice) -> NewTask:
         right: dict[str, Answer] = {}
         for place, one in enumerate(item.pairs):
@@ -242,34 +250,11 @@ class ConvQA:
             for depth, one in enumerate(item.pairs, 1)
         ]
         passages = (Passage(id="practice", text=item.passage),)
-        return NewTask(
-            kind="validate",
-            content=msgspec.to_builtins(ValidationContent(passages=passages, pairs=tuple(pairs), talk=None)),
-            conversation="practice",
-            practice=right,
-        )
+        validation = ValidationContent(passages=passages, pairs=tuple(pairs), talk=None)
+        return validation.task("practice", practice=right)
 
     def results(self, state: StudyState) -> Results:
         return results_of(state, validators=self.validators, declining=self.declining)
-
-
-class PracticePair(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A pair of a practice conversation, with its right judgement."""
-
-    question: str
-    answer: str
-    judged: Judged
-    correct: Literal[0, 1] | None = None
-    """Of an answerable question."""
-    span: str | None = None
-    """The right answer, in the passage's words, where this one is incorrect; any is taken if left out."""
-
-
-class ConvQAPractice(PracticeItem, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A line of its practice file: a conversation to validate."""
-
-    passage: str
-    pairs: tuple[PracticePair, ...]
 
 
 def _pairs(turns: Sequence[TalkTurn]) -> list[Pair]:

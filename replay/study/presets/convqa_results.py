@@ -2,37 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-
-import msgspec
-import numpy as np
-from msgspec.structs import replace
+from typing import ClassVar
 
 from replay.core.conversation import Conversation, Turn
 from replay.core.decoding import convert_to
 from replay.scorers.answer_text import declines
 from replay.scorers.scorer import SHARE
-from replay.statistics.estimate import resampling
-from replay.statistics.number import no_number, number, resample
 from replay.statistics.people import number_text
 from replay.statistics.rated_item import RatedItem
 from replay.statistics.rater_table import rater_agreement_of
-from replay.statistics.undefined import UndefinedNumber
-from replay.study.presets.live import POLICY, live_conversation, live_id, live_records
+from replay.study.preset import TaskContent
+from replay.study.presets.answers import answers_of, share_number
+from replay.study.presets.live import (
+    POLICY,
+    data_set_conversation,
+    live_conversation,
+    live_id,
+    live_records,
+)
 from replay.study.presets.validation import PairVerdict, ValidationContent, validation_of
 from replay.study.results import HumanNumber, HumanScore, HumanTable, JudgedTurnKey, Results
-from replay.study.steps import Answer
 from replay.study.tasks import Assignment, StudyState, TalkTurn
 
 MAJORITY = "majority"
 """In the place of a rater's name, of what the asker and all validators say together."""
-NOTHING_YET = UndefinedNumber(reason="nothing validated yet")
+NOTHING_YET = "nothing validated yet"
 
 
-class ConvQATalk(msgspec.Struct, frozen=True, kw_only=True):
+class ConvQATalk(TaskContent, frozen=True, kw_only=True):
     """What a task of talking holds."""
 
+    kind: ClassVar[str] = "talk"
     about: Conversation
     """What it is about, without its turns."""
     first_question: str
@@ -109,8 +111,8 @@ def judged_talks(state: StudyState, *, validators: int, declining: Sequence[str]
             continue
         about, system = convert_to(task.content, ConvQATalk).about, task.system or ""
         turns, validations = state.talks[assignment.id], validating.get(assignment.id, ())
-        asker = _answers(state, assignment)
-        by_rater = {names[one.rater]: _answers(state, one) for one in validations}
+        asker = answers_of(state, assignment)
+        by_rater = {names[one.rater]: answers_of(state, one) for one in validations}
         pairs = [
             JudgedPair(
                 turn=JudgedTurnKey(system, POLICY, live_id(about.id, assignment.id), turn.depth),
@@ -132,10 +134,6 @@ def judged_talks(state: StudyState, *, validators: int, declining: Sequence[str]
             ConvQAJudgedTalk(assignment=assignment, system=system, about=about, turns=turns, pairs=pairs)
         )
     return found
-
-
-def _answers(state: StudyState, assignment: Assignment) -> dict[str, Answer]:
-    return {step: given.answer for step, given in state.answers[assignment.id].items()}
 
 
 def _scores(pair: JudgedPair) -> list[HumanScore]:
@@ -173,9 +171,11 @@ def _by_system(talks: Sequence[ConvQAJudgedTalk]) -> HumanTable:
                 len(validated),
                 len(validated) - len(kept),
                 len(kept) - len(right),
-                _share((pair.topic, not pair.said.answerable) for pair in kept),
-                _share((pair.topic, correct) for pair, correct in right),
-                _share((pair.topic, correct) for pair, correct in right if pair.said.answerable),
+                share_number([(pair.topic, not pair.said.answerable) for pair in kept], NOTHING_YET),
+                share_number([(pair.topic, correct) for pair, correct in right], NOTHING_YET),
+                share_number(
+                    [(pair.topic, correct) for pair, correct in right if pair.said.answerable], NOTHING_YET
+                ),
             )
         )
     return HumanTable(
@@ -188,18 +188,6 @@ def _by_system(talks: Sequence[ConvQAJudgedTalk]) -> HumanTable:
         caption="Of the validated conversations. Dropped: all validators call the question invalid. "
         "Undecided: as many call the answer correct as don't; such a question has no accuracy.",
     )
-
-
-def _share(values: Iterable[tuple[str, bool | int]]) -> HumanNumber:
-    """The mean of 0s and 1s; what is about one topic is resampled together."""
-    given = list(values)
-    if not given:
-        return number_text(no_number(NOTHING_YET))
-    drawn = resampling([topic for topic, _ in given], resamples=1000, seed=0)
-    features = np.array([(float(value), 1.0) for _, value in given])
-    cell = range(len(given))
-    found = resample(features, cell, drawn, lambda sums: sums[:, 0] / sums[:, 1])
-    return number_text(number(found, cell, drawn, scale="share", undefined=NOTHING_YET), SHARE)
 
 
 def _agreement(pairs: Sequence[JudgedPair]) -> HumanTable:
@@ -256,4 +244,4 @@ def _with_gold(talk: ConvQAJudgedTalk, validators: int) -> Conversation:
             )
         )
     origin = {"preset": "convqa", "topic": talk.about.id, "system": talk.system, "validators": validators}
-    return replace(live, turns=tuple(turns), metadata={**live.metadata, "study": origin})
+    return data_set_conversation(live, turns, origin)

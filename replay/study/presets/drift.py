@@ -18,21 +18,20 @@ import random
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import msgspec
 
-from replay.core.decoding import convert_to
 from replay.core.errors import InputError
 from replay.core.history import Exchange
 from replay.core.settings.bounds import Count
-from replay.core.settings.faults import nearest
-from replay.study.preset import Material, PracticeItem
+from replay.study.preset import Material, PracticeItem, Preset, TaskContent
+from replay.study.presets.answers import YES_OR_NO, check_known
 from replay.study.presets.drift_results import MEANING, DriftQuestion, drift_results, rewording
 from replay.study.presets.run_turns import RunTurn, both_histories, draw_turns, practice_turn, run_turns
 from replay.study.results import Results
-from replay.study.steps import Answer, Block, Field, Option, StudyStep, Text
-from replay.study.tasks import Assignment, NewTask, StudyState, TalkPlan, TalkTurn, Task
+from replay.study.steps import Answer, Block, Field, StudyStep, Text
+from replay.study.tasks import NewTask, StudyState, TalkTurn, Task
 
 INSTRUCTIONS = """\
 You will see two conversations with the same questions, in which some of the answers are different. Then \
@@ -44,12 +43,28 @@ something else in conversation 2, or makes no sense there, it does not mean the 
 
 Some questions were put in other words, to ask in conversation 2 for what was meant in conversation 1. Say \
 then whether they do."""
-YES_OR_NO: tuple[Option, ...] = (Option(value=1, label="Yes"), Option(value=0, label="No"))
+
+
+class DriftPractice(PracticeItem, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A line of its practice file."""
+
+    question: str
+    recorded_history: tuple[Exchange, ...]
+    own_history: tuple[Exchange, ...]
+    meaning: Literal["same", "changed", "unsure"]
+    """The right answer."""
+    reworded: str | None = None
+    right: bool | None = None
+    """Whether the rewording is."""
+    fluent: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DriftStudy:
+class DriftStudy(Preset):
     """Its settings, and what it does with them."""
+
+    contents: ClassVar[tuple[type[TaskContent], ...]] = (DriftQuestion,)
+    practice_item: ClassVar[type[PracticeItem]] = DriftPractice
 
     questions: Count = 100
     """How many are drawn, of each verdict and depth as many."""
@@ -59,10 +74,6 @@ class DriftStudy:
     """How many exchanges before the question are shown; None for all."""
     raters: Count | None = None
     """How many people judge each question; None for everyone."""
-
-    @property
-    def needs(self) -> frozenset[str]:
-        return frozenset({"runs"})
 
     @property
     def instructions(self) -> str:
@@ -85,13 +96,8 @@ class DriftStudy:
         )
         of, taken = Counter(map(drawn_from, found)), Counter(map(drawn_from, chosen))
         return [
-            NewTask(
-                kind="drift",
-                content=msgspec.to_builtins(
-                    msgspec.structs.replace(one, weight=of[drawn_from(one)] / taken[drawn_from(one)])
-                ),
-                conversation=one.turns[0].record.recorded_conversation,
-                raters=self.raters,
+            msgspec.structs.replace(one, weight=of[drawn_from(one)] / taken[drawn_from(one)]).task(
+                one.turns[0].record.recorded_conversation, raters=self.raters
             )
             for one in chosen
         ]
@@ -104,12 +110,7 @@ class DriftStudy:
             InputError: there is none, or a policy that is asked for is in no run.
         """
         turns = run_turns(material, answered=False)
-        known = {turn.record.policy for turn in turns}
-        for missing in sorted(set(self.policies) - known):
-            raise InputError(
-                f'preset.drift.policies: no run has "{missing}"{nearest(missing, known)} '
-                f"(there are {', '.join(sorted(known))})"
-            )
+        check_known("drift.policies", self.policies, {turn.record.policy for turn in turns})
         met: dict[object, list[RunTurn]] = defaultdict(list)
         for turn in turns:
             record = turn.record
@@ -126,10 +127,6 @@ class DriftStudy:
             for alike in met.values()
         ]
 
-    @property
-    def practice_item(self) -> type[DriftPractice]:
-        return DriftPractice
-
     def practice(self, item: DriftPractice) -> NewTask:
         turn = practice_turn(item.question, "", None, passage="", history=())
         right: dict[str, Mapping[str, str | int]] = {MEANING: {"meaning": item.meaning}}
@@ -140,44 +137,31 @@ class DriftStudy:
             right[rewording(1)] = {name: int(value) for name, value in given.items() if value is not None}
         elif item.right is not None or item.fluent is not None:
             raise InputError("reworded: is missing, and right and fluent are about it")
-        content = DriftQuestion(turns=(turn,), gold=item.recorded_history, own=item.own_history)
-        return NewTask(
-            kind="drift",
-            content=msgspec.to_builtins(content),
-            conversation=turn.record.conversation,
-            practice=right,
-        )
+        question = DriftQuestion(turns=(turn,), gold=item.recorded_history, own=item.own_history)
+        return question.task(turn.record.conversation, practice=right)
 
-    def talk(self, task: Task) -> TalkPlan | None:
-        return None
-
-    def steps(
-        self, task: Task, turns: Sequence[TalkTurn], answers: Mapping[str, Answer]
+    def screens(
+        self, task: Task, content: DriftQuestion, turns: Sequence[TalkTurn], answers: Mapping[str, Answer]
     ) -> Sequence[StudyStep]:
-        question = convert_to(task.content, DriftQuestion)
         histories = both_histories(
-            self._shown(question.gold),
-            self._shown(question.own),
+            self._shown(content.gold),
+            self._shown(content.own),
             shared="Both conversations begin with",
             apart=("Conversation 1", "Conversation 2"),
         )
-        asked = Text(heading="Question", text=question.recorded)
+        asked = Text(heading="Question", text=content.recorded)
         first = StudyStep(
             id=MEANING,
             heading="One question, two conversations",
             blocks=(*histories, asked),
             fields=(
-                Field(
-                    name="meaning",
-                    label="Does the question mean the same in both conversations?",
-                    options=(
-                        Option(value="same", label="The same"),
-                        Option(value="changed", label="Not the same"),
-                        Option(value="unsure", label="Can't say"),
-                    ),
+                Field.choice(
+                    "meaning",
+                    "Does the question mean the same in both conversations?",
+                    {"same": "The same", "changed": "Not the same", "unsure": "Can't say"},
                 ),
             ),
-            final=bool(question.rewordings),
+            final=bool(content.rewordings),
         )
         # Before it is answered nothing may tell that the question was reworded.
         if MEANING not in answers:
@@ -186,38 +170,15 @@ class DriftStudy:
             first,
             *(
                 _rewording_step(number, text, [*histories, asked])
-                for number, text in enumerate(question.rewordings, start=1)
+                for number, text in enumerate(content.rewordings, start=1)
             ),
         ]
 
     def _shown(self, history: tuple[Exchange, ...]) -> tuple[Exchange, ...]:
         return history if self.window is None else history[-self.window :]
 
-    def follow_ups(self, state: StudyState, ended: Assignment) -> Sequence[NewTask]:
-        return ()
-
-    def further(self, state: StudyState, rater: int) -> Sequence[NewTask] | None:
-        return None
-
-    def to_come(self, state: StudyState, rater: int) -> float | None:
-        return 0
-
     def results(self, state: StudyState) -> Results:
         return drift_results(state)
-
-
-class DriftPractice(PracticeItem, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A line of its practice file."""
-
-    question: str
-    recorded_history: tuple[Exchange, ...]
-    own_history: tuple[Exchange, ...]
-    meaning: Literal["same", "changed", "unsure"]
-    """The right answer."""
-    reworded: str | None = None
-    right: bool | None = None
-    """Whether the rewording is."""
-    fluent: bool | None = None
 
 
 def _rewording_step(number: int, text: str, blocks: Sequence[Block]) -> StudyStep:
@@ -226,11 +187,11 @@ def _rewording_step(number: int, text: str, blocks: Sequence[Block]) -> StudySte
         heading="The question in other words",
         blocks=(*blocks, Text(heading="In other words, to be asked in conversation 2", text=text)),
         fields=(
-            Field(
-                name="right",
-                label="Do these words mean in conversation 2 what the question means in conversation 1?",
-                options=YES_OR_NO,
+            Field.choice(
+                "right",
+                "Do these words mean in conversation 2 what the question means in conversation 1?",
+                YES_OR_NO,
             ),
-            Field(name="fluent", label="Would a person put it like this?", options=YES_OR_NO),
+            Field.choice("fluent", "Would a person put it like this?", YES_OR_NO),
         ),
     )

@@ -14,18 +14,17 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
-import msgspec
-
-from replay.core.decoding import convert_to
 from replay.core.history import Exchange
 from replay.statistics.detector_quality import DetectorCase, DetectorQuality, detector_quality_of
 from replay.statistics.majority import majority
 from replay.statistics.people import HumanNumber, HumanTable, number_text
 from replay.statistics.rated_item import RatedItem
 from replay.statistics.undefined import UndefinedNumber, value_or_none
-from replay.study.presets.run_turns import RunTurn, origins
+from replay.study.preset import TaskContent
+from replay.study.presets.answers import answered_tasks, results_of_turns
+from replay.study.presets.run_turns import RunTurn
 from replay.study.results import HumanScore, Results
 from replay.study.steps import Answer
 from replay.study.tasks import StudyState
@@ -42,9 +41,10 @@ def rewording(number: int) -> str:
     return f"rewording-{number}"
 
 
-class DriftQuestion(msgspec.Struct, frozen=True, kw_only=True):
+class DriftQuestion(TaskContent, frozen=True, kw_only=True):
     """What a task of this preset holds: a question after two histories."""
 
+    kind: ClassVar[str] = "drift"
     turns: tuple[RunTurn, ...]
     """All that met it so."""
     gold: tuple[Exchange, ...]
@@ -94,26 +94,24 @@ class QuestionJudgements:
 
 def drift_results(state: StudyState) -> Results:
     """All that comes out of the study."""
-    judged = _judged(state)
+    judged = [
+        QuestionJudgements(
+            question=one.content,
+            answers={
+                rater: {step: judgement.answer for step, judgement in given.items()}
+                for rater, given in one.judgements.items()
+            },
+        )
+        for one in answered_tasks(state, DriftQuestion)
+    ]
     turns = [turn for one in judged for turn in one.question.turns]
-    return Results(
-        records=[turn.record for turn in turns],
-        conversations=state.conversations_of(turn.record for turn in turns),
+    return results_of_turns(
+        state,
+        turns,
         scores=_scores(judged),
-        origins=origins(turns),
         rated=_rated(judged),
         tables=[*_quality_tables(judged), _disputed(judged)] if judged else (),
     )
-
-
-def _judged(state: StudyState) -> list[QuestionJudgements]:
-    names = {rater.id: rater.name for rater in state.raters}
-    found: dict[int, QuestionJudgements] = {}
-    for one in state.done:
-        question = convert_to(state.tasks[one.task].content, DriftQuestion)
-        judged = found.setdefault(one.task, QuestionJudgements(question=question, answers={}))
-        judged.answers[names[one.rater]] = {id: each.answer for id, each in state.answers[one.id].items()}
-    return list(found.values())
 
 
 def _scores(judged: Sequence[QuestionJudgements]) -> list[HumanScore]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -52,6 +52,13 @@ def live_records(
         for turn in turns
         if turn.outcome is not None
     ]
+
+
+def data_set_conversation(
+    live: Conversation, turns: Sequence[Turn], origin: Mapping[str, object]
+) -> Conversation:
+    """Return *live* as a conversation of a data set: with *turns* that have gold answers, and its origin."""
+    return replace(live, turns=tuple(turns), metadata={**live.metadata, "study": origin})
 
 
 def live_conversation(about: Conversation, assignment: Assignment, turns: Sequence[TalkTurn]) -> Conversation:

@@ -27,21 +27,31 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import msgspec
 
-from replay.core.conversation import Conversation
+from replay.core.conversation import Conversation, Passage
 from replay.core.decoding import convert_to
 from replay.core.errors import InputError
 from replay.core.history import Exchange
 from replay.study.assignment import next_task
-from replay.study.preset import Material
+from replay.study.preset import Material, PracticeItem, Preset, TaskContent
+from replay.study.presets.answers import YES_OR_NO
 from replay.study.presets.mahueval_results import results_of
-from replay.study.presets.mahueval_screens import MaHuEvalPractice, turn_screen
 from replay.study.results import Results
-from replay.study.steps import Answer, Index, StudyStep, Value
-from replay.study.tasks import Assignment, NewTask, StudyState, TalkPlan, TalkTurn, Task
+from replay.study.steps import (
+    Answer,
+    Block,
+    Field,
+    Index,
+    Passages,
+    StudyStep,
+    Text,
+    Transcript,
+    Value,
+)
+from replay.study.tasks import NewTask, StudyState, TalkPlan, TalkTurn, Task
 
 INSTRUCTIONS = """\
 You will have conversations with a system that answers questions. Each is about a topic that is named above \
@@ -57,9 +67,64 @@ the first passage that has the answer. Judge by the passages; all that there are
 HINT = "Ask things that can only be understood from what was said before: “and when was that?”"
 
 
+Intent = Literal["extractive", "abstractive", "boolean"]
+
+INTENTS: Mapping[Intent, str] = {
+    "extractive": "Its answer can be copied from a passage, word for word",
+    "abstractive": "Its answer has to be put in other words, or together from several places",
+    "boolean": "Its answer is yes or no",
+}
+
+
+class MaHuEvalPractice(PracticeItem, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A line of its practice file: a turn with its right answers."""
+
+    question: str
+    answer: str
+    intent: Intent
+    correct: Literal[0, 1]
+    history: tuple[Exchange, ...] = ()
+    passages: tuple[Passage, ...] = ()
+    rank: int | None = None
+
+
+class PracticedTurn(TaskContent, frozen=True, kw_only=True):
+    """What a practice task holds: a turn with all that its screen shows."""
+
+    kind: ClassVar[str] = "practice"
+    question: str
+    answer: str
+    history: tuple[Exchange, ...] = ()
+    passages: tuple[Passage, ...] = ()
+
+
+class Topic(msgspec.Struct, frozen=True, kw_only=True):
+    """What a conversation is to be about: a conversation of the data."""
+
+    id: str
+    title: str
+    section: str
+    background: str
+    first_question: str | None
+
+
+class MaHuEvalTalk(TaskContent, frozen=True, kw_only=True):
+    """What a task of this preset holds."""
+
+    kind: ClassVar[str] = "talk"
+    topic: Topic
+    opening: str | None
+    fixed: bool
+    """The opening is asked as it is."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MaHuEval:
+class MaHuEval(Preset):
     """Its settings, and what it does with them."""
+
+    needs: ClassVar[frozenset[str]] = frozenset({"data", "systems"})
+    contents: ClassVar[tuple[type[TaskContent], ...]] = (MaHuEvalTalk, PracticedTurn)
+    practice_item: ClassVar[type[PracticeItem]] = MaHuEvalPractice
 
     fewest_turns: int = 8
     most_turns: int = 10
@@ -79,10 +144,6 @@ class MaHuEval:
             )
         if not 1 <= self.conversations <= 1_000:
             raise ValueError(f"conversations: {self.conversations} is not within 1 to 1,000")
-
-    @property
-    def needs(self) -> frozenset[str]:
-        return frozenset({"data", "systems"})
 
     @property
     def instructions(self) -> str:
@@ -200,17 +261,17 @@ class MaHuEval:
             hint=HINT,
         )
 
-    def follow_ups(self, state: StudyState, ended: Assignment) -> Sequence[NewTask]:
-        return ()
-
     # What is judged ----------------------------------------------------------------------------------
 
-    def steps(
-        self, task: Task, turns: Sequence[TalkTurn], answers: Mapping[str, Answer]
+    def screens(
+        self,
+        task: Task,
+        content: MaHuEvalTalk | PracticedTurn,
+        turns: Sequence[TalkTurn],
+        answers: Mapping[str, Answer],
     ) -> Sequence[StudyStep]:
-        if task.practice is not None:
-            item = convert_to(task.content, MaHuEvalPractice)
-            said = (item.question, item.answer, item.history, item.passages)
+        if isinstance(content, PracticedTurn):
+            said = (content.question, content.answer, content.history, content.passages)
             return [turn_screen("turn", "Question", *said, index=None)]
         index = self._index(task.conversation)
         steps = []
@@ -235,44 +296,64 @@ class MaHuEval:
     def _index(self, topic: str) -> Index:
         return Index(heading="Search all passages", conversation=topic if self.index == "topic" else None)
 
-    @property
-    def practice_item(self) -> type[MaHuEvalPractice]:
-        return MaHuEvalPractice
-
     def practice(self, item: MaHuEvalPractice) -> NewTask:
         right: dict[str, Value] = {"intent": item.intent, "correct": item.correct}
         if item.rank is not None:
             if not item.passages:
                 raise InputError("rank: there are no passages; give them, or leave it out")
             right["rank"] = item.rank
-        return NewTask(
-            kind="practice",
-            content=msgspec.to_builtins(item),
-            conversation="practice",
-            practice={"turn": right},
+        turn = PracticedTurn(
+            question=item.question, answer=item.answer, history=item.history, passages=item.passages
         )
+        return turn.task("practice", practice={"turn": right})
 
     def results(self, state: StudyState) -> Results:
         return results_of(state)
 
 
-class Topic(msgspec.Struct, frozen=True, kw_only=True):
-    """What a conversation is to be about: a conversation of the data."""
+def turn_screen(
+    id: str,
+    heading: str,
+    question: str,
+    answer: str,
+    history: tuple[Exchange, ...],
+    passages: tuple[Passage, ...],
+    index: Index | None,
+) -> StudyStep:
+    blocks: list[Block] = []
+    if history:
+        blocks.append(Transcript(heading="The conversation before", exchanges=history, asker="You"))
+    blocks += [Text(heading="Question", text=question), Text(heading="Answer", text=answer)]
+    fields = [
+        Field.choice("intent", "What kind of question is it?", INTENTS),
+        Field.choice("correct", "Is the answer correct?", YES_OR_NO),
+    ]
+    if passages:
+        blocks.append(Passages(heading="Passages that were found for it", passages=passages, ranked=True))
+        fields.append(_rank_field(len(passages)))
+    if index is not None:
+        blocks.append(index)
+        fields.append(
+            Field(
+                name="elsewhere",
+                label="Is there a passage with the answer that the system did not find?",
+                index=index,
+                required=False,
+                help="Only if none of those above has it: search for one, and choose “This one is right” "
+                "there. Its id is then put here.",
+            )
+        )
+    return StudyStep(id=id, heading=heading, blocks=tuple(blocks), fields=tuple(fields))
 
-    id: str
-    title: str
-    section: str
-    background: str
-    first_question: str | None
 
-
-class MaHuEvalTalk(msgspec.Struct, frozen=True, kw_only=True):
-    """What a task of this preset holds."""
-
-    topic: Topic
-    opening: str | None
-    fixed: bool
-    """The opening is asked as it is."""
+def _rank_field(passages: int) -> Field:
+    """Its value is the rank of the first right passage, or 0; 1 to 9 are also the keys that choose it."""
+    if passages == 1:
+        return Field.choice("rank", "Does the passage have the answer?", YES_OR_NO)
+    ranks = {rank: f"Passage {rank}" for rank in range(1, passages + 1)}
+    return Field.choice(
+        "rank", "Which is the first passage that has the answer?", {**ranks, 0: "None of them"}
+    )
 
 
 def _topic(about: Conversation) -> Topic:
@@ -293,10 +374,8 @@ def _task(
     topic: Topic, system: str, rater: int, *, opening: str | None, fixed: bool, repeats: int | None = None
 ) -> NewTask:
     """*repeats* is the assignment whose opening it is, of a conversation of the second round."""
-    return NewTask(
-        kind="talk",
-        content=msgspec.to_builtins(MaHuEvalTalk(topic=topic, opening=opening, fixed=fixed)),
-        conversation=topic.id,
+    return MaHuEvalTalk(topic=topic, opening=opening, fixed=fixed).task(
+        topic.id,
         system=system,
         only=(rater,),
         round=1 if repeats is None else 2,

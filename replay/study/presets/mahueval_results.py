@@ -16,26 +16,120 @@ Passages have to be the same, too, where they are what is compared.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from statistics import fmean
 
-import numpy as np
 from msgspec.structs import replace
 
 from replay.core.conversation import Conversation
-from replay.statistics.estimate import resampling
-from replay.statistics.number import number, resample
+from replay.core.record import TurnRecord
 from replay.statistics.people import number_text
 from replay.statistics.rated_item import RatedItem
 from replay.statistics.rater_agreement import Rating
 from replay.statistics.rater_table import rater_agreement_of
-from replay.statistics.undefined import UndefinedNumber
-from replay.study.presets.live import live_conversation
-from replay.study.presets.mahueval_turns import RatedTalk, RatedTurn, judged_talks
-from replay.study.results import HumanNumber, HumanScore, HumanTable, Results
-from replay.study.tasks import StudyState
+from replay.study.presets.answers import answers_of, share_number
+from replay.study.presets.live import data_set_conversation, live_conversation, live_records
+from replay.study.results import HumanNumber, HumanScore, HumanTable, JudgedTurnKey, Results
+from replay.study.steps import Answer
+from replay.study.tasks import Assignment, StudyState, TalkTurn
 
 CUTOFFS = (1, 3, 5)
 NO_PASSAGES = "the system names no passages"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RatedTurn:
+    """A turn of a talk, and what the person who asked said of it."""
+
+    record: TurnRecord
+    rater: str
+    said: tuple[object, ...]
+    """All that was said so far, with this question and its answer, by which turns are told to be the same."""
+    intent: str
+    correct: int
+    rank: int | None
+    """Of the first right passage, 0 if none is right; None where its system never names passages."""
+
+    @property
+    def passage(self) -> int | None:
+        """Return whether one of the passages is right, 0 or 1."""
+        return None if self.rank is None else int(self.rank > 0)
+
+    def found_within(self, k: int) -> float | None:
+        """Return whether a right passage is among the first *k*, 0 or 1."""
+        return None if self.rank is None else float(0 < self.rank <= k)
+
+    @property
+    def key(self) -> JudgedTurnKey:
+        record = self.record
+        return JudgedTurnKey(record.system, record.policy, record.conversation, record.depth)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RatedTalk:
+    """A talk that is done."""
+
+    assignment: Assignment
+    about: Conversation
+    """The conversation of the data that is its topic."""
+    turns: Sequence[TalkTurn]
+    records: Sequence[TurnRecord]
+    """One of each turn; its gold passage is the one that was called right."""
+    judged: Sequence[RatedTurn]
+    """Those with an answer."""
+
+
+def judged_talks(state: StudyState) -> list[RatedTalk]:
+    """All talks that are done, in the order in which they were begun."""
+    talks = [one for one in state.done if state.tasks[one.task].kind == "talk"]
+    reporting = {
+        state.tasks[talk.task].system
+        for talk in talks
+        if any(turn.passages for turn in state.talks.get(talk.id, ()))
+    }
+    names = {rater.id: rater.name for rater in state.raters}
+    found = []
+    for talk in talks:
+        task, turns = state.tasks[talk.task], state.talks.get(talk.id, ())
+        said = answers_of(state, talk)
+        records = [
+            replace(record, gold_passages=_right_passage(record, said.get(f"turn-{record.depth}", {})))
+            for record in live_records(talk, task.conversation, task.system or "", turns)
+        ]
+        judged = []
+        before: tuple[object, ...] = (task.system, task.conversation)
+        for record in records:
+            answer = said.get(f"turn-{record.depth}")
+            if answer is None or record.answer is None:
+                continue
+            before = (*before, record.asked, record.answer)
+            judged.append(
+                RatedTurn(
+                    record=record,
+                    rater=names[talk.rater],
+                    said=before,
+                    intent=str(answer["intent"]),
+                    correct=int(answer["correct"]),
+                    rank=int(answer.get("rank", 0)) if task.system in reporting else None,
+                )
+            )
+        found.append(
+            RatedTalk(
+                assignment=talk,
+                about=state.conversations[task.conversation],
+                turns=turns,
+                records=records,
+                judged=judged,
+            )
+        )
+    return found
+
+
+def _right_passage(record: TurnRecord, answer: Answer) -> tuple[str, ...]:
+    """Its id, where one was found by the system or by the person."""
+    if rank := int(answer.get("rank", 0)):
+        return (record.passages[rank - 1].id,)
+    return (str(answer["elsewhere"]),) if "elsewhere" in answer else ()
 
 
 def results_of(state: StudyState) -> Results:
@@ -152,16 +246,7 @@ def _by_conversation(judged: Sequence[RatedTurn]) -> HumanTable:
 
 
 def _share(turns: Sequence[RatedTurn], value: Callable[[RatedTurn], float | None]) -> HumanNumber:
-    """The mean of 0/1 values, with an interval over topics: turns of one are not independent."""
-    given = [(turn.record.recorded_conversation, value(turn)) for turn in turns]
-    known = [(topic, share) for topic, share in given if share is not None]
-    if not known:
-        return HumanNumber(value=None, note=NO_PASSAGES, unit="share")
-    drawn, cell = resampling([topic for topic, _ in known], resamples=1000, seed=0), range(len(known))
-    features = np.array([[share, 1.0] for _, share in known])
-    values = resample(features, cell, drawn, lambda sums: sums[:, 0] / sums[:, 1])
-    undefined = UndefinedNumber(reason="no turn")
-    return number_text(number(values, cell, drawn, scale="share", undefined=undefined), "share")
+    return share_number([(turn.record.recorded_conversation, value(turn)) for turn in turns], NO_PASSAGES)
 
 
 def _with_gold(talk: RatedTalk) -> Conversation:
@@ -182,10 +267,6 @@ def _with_gold(talk: RatedTalk) -> Conversation:
         )
         for turn, record in zip(live.turns, talk.records, strict=True)
     )
+    live = replace(live, passages=tuple(passages.values()))
     origin = {"preset": "mahueval", "topic": talk.about.id, "system": talk.records[0].system}
-    return replace(
-        live,
-        turns=turns,
-        passages=tuple(passages.values()),
-        metadata={**live.metadata, "study": origin},
-    )
+    return data_set_conversation(live, turns, origin)

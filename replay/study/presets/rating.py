@@ -13,40 +13,39 @@ import random
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import ClassVar, Literal
 
 import msgspec
 
 from replay.core.conversation import Conversation
-from replay.core.decoding import convert_to
 from replay.core.errors import InputError
 from replay.core.history import Exchange
 from replay.core.settings.bounds import Count
 from replay.scorers.scorer import SHARE
-from replay.study.preset import Material, PracticeItem
+from replay.study.preset import Material, PracticeItem, Preset, TaskContent
 from replay.study.presets.adjudication import (
     STEP,
     Adjudication,
+    Criterion,
     adjudications,
     disagreement_table,
     is_rated_on,
     rated_answers,
 )
-from replay.study.presets.criterion import Criterion
+from replay.study.presets.answers import results_of_turns
 from replay.study.presets.run_turns import (
     RunTurn,
     added_turn,
     conversation_of,
     draw_turns,
     gold_block,
-    origins,
     passage_block,
     practice_turn,
     run_turns,
 )
 from replay.study.results import HumanScore, Results
 from replay.study.steps import Answer, Block, StudyStep, Text, Transcript
-from replay.study.tasks import Assignment, NewTask, StudyState, TalkPlan, TalkTurn, Task
+from replay.study.tasks import Assignment, NewTask, StudyState, TalkTurn, Task
 
 INSTRUCTIONS = """\
 You will see questions from conversations, each with the passage that it is about, the answer that is known \
@@ -58,9 +57,37 @@ it may say more, as long as nothing of that is wrong."""
 COVERS = Criterion(question="Does the answer cover the information of the right answer?")
 
 
+class AddedAnswer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A row of further answers to rate."""
+
+    question: str
+    answer: str
+    gold_answer: str | None = None
+    passage: str = ""
+    system: str = "added"
+
+
+class RatingPractice(PracticeItem, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A line of its practice file."""
+
+    question: str
+    answer: str
+    gold_answer: str | None = None
+    rating: int | None = None
+    """The right one, where there is one criterion."""
+    ratings: Mapping[str, int] = {}
+    """The right ones by criterion."""
+    passage: str = ""
+    history: tuple[Exchange, ...] = ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rating:
+class Rating(Preset):
     """Its settings, and what it does with them."""
+
+    contents: ClassVar[tuple[type[TaskContent], ...]] = (RunTurn, Adjudication)
+    practice_item: ClassVar[type[PracticeItem]] = RatingPractice
+    added_item: ClassVar[type[msgspec.Struct] | None] = AddedAnswer
 
     answers: Count = 100
     """How many are drawn of all answers."""
@@ -91,10 +118,6 @@ class Rating:
             raise ValueError("adjudicator: has nothing to do without adjudicate: true")
 
     @property
-    def needs(self) -> frozenset[str]:
-        return frozenset({"runs"})
-
-    @property
     def instructions(self) -> str:
         return INSTRUCTIONS
 
@@ -106,10 +129,8 @@ class Rating:
             raise InputError(f"runs: no turn has {lacking}, so there is nothing to rate")
         never = self._adjudicator(material)
         return [
-            NewTask(
-                kind="rate",
-                content=msgspec.to_builtins(one),
-                conversation=one.record.recorded_conversation,
+            one.task(
+                one.record.recorded_conversation,
                 system=one.record.system,
                 raters=self.raters,
                 never=never,
@@ -151,10 +172,6 @@ class Rating:
         """Return whether the rater with that id and *name* is the adjudicator."""
         return self.adjudicator in (rater, name)
 
-    @property
-    def practice_item(self) -> type[RatingPractice]:
-        return RatingPractice
-
     def practice(self, item: RatingPractice) -> NewTask:
         right = dict(item.ratings)
         if item.rating is not None:
@@ -170,16 +187,7 @@ class Rating:
         turn = practice_turn(
             item.question, item.answer, item.gold_answer, passage=item.passage, history=item.history
         )
-        return NewTask(
-            kind="rate",
-            content=msgspec.to_builtins(turn),
-            conversation=turn.record.conversation,
-            practice={STEP: right},
-        )
-
-    @property
-    def added_item(self) -> type[AddedAnswer]:
-        return AddedAnswer
+        return turn.task(turn.record.conversation, practice={STEP: right})
 
     def added(self, item: AddedAnswer, conversation: str) -> tuple[NewTask, Conversation]:
         turn = added_turn(
@@ -190,21 +198,19 @@ class Rating:
             system=item.system,
             conversation=conversation,
         )
-        content = msgspec.to_builtins(turn)
-        task = NewTask(kind="rate", content=content, conversation=conversation, system=item.system)
-        return task, conversation_of(turn)
+        return turn.task(conversation, system=item.system), conversation_of(turn)
 
-    def talk(self, task: Task) -> TalkPlan | None:
-        return None
-
-    def steps(
-        self, task: Task, turns: Sequence[TalkTurn], answers: Mapping[str, Answer]
+    def screens(
+        self,
+        task: Task,
+        content: RunTurn | Adjudication,
+        turns: Sequence[TalkTurn],
+        answers: Mapping[str, Answer],
     ) -> Sequence[StudyStep]:
-        if task.kind == "rate":
-            turn, asked, before = convert_to(task.content, RunTurn), list(self.criteria), ""
+        if isinstance(content, RunTurn):
+            turn, asked, before = content, list(self.criteria), ""
         else:
-            adjudicated = convert_to(task.content, Adjudication)
-            turn, asked, before = adjudicated.turn, list(adjudicated.criteria), adjudicated.ratings
+            turn, asked, before = content.turn, list(content.criteria), content.ratings
         blocks: list[Block] = passage_block(turn.passages) if "passage" in self.show else []
         if "history" in self.show and turn.history:
             blocks.append(Transcript(heading="Before", exchanges=turn.history))
@@ -261,39 +267,14 @@ class Rating:
                     final = HumanScore(name=f"final_{name}", turn=one.turn.key, rater="final", value=value)
                     scores.append(final)
         turns = [one.turn for one in answers]
-        return Results(
-            records=[turn.record for turn in turns],
-            conversations=state.conversations_of(turn.record for turn in turns),
+        return results_of_turns(
+            state,
+            turns,
             scores=scores,
             tables=[disagreement_table(answers, self.criteria)],
-            origins=origins(turns),
             units={
                 f"{kind}_{name}": SHARE if criterion.is_yes_or_no else ""
                 for name, criterion in self.criteria.items()
                 for kind in ("human", "final")
             },
         )
-
-
-class AddedAnswer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A row of further answers to rate."""
-
-    question: str
-    answer: str
-    gold_answer: str | None = None
-    passage: str = ""
-    system: str = "added"
-
-
-class RatingPractice(PracticeItem, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A line of its practice file."""
-
-    question: str
-    answer: str
-    gold_answer: str | None = None
-    rating: int | None = None
-    """The right one, where there is one criterion."""
-    ratings: Mapping[str, int] = {}
-    """The right ones by criterion."""
-    passage: str = ""
-    history: tuple[Exchange, ...] = ()

@@ -10,17 +10,17 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from itertools import takewhile
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 import msgspec
 
 from replay.core.conversation import Conversation, Passage, Turn
 from replay.core.history import Exchange, gold_history
 from replay.core.record import TurnRecord
-from replay.study.preset import Material
-from replay.study.results import JudgedTurnKey, Origin
+from replay.study.preset import Material, TaskContent
+from replay.study.results import JudgedTurnKey
 from replay.study.steps import Block, Passages, SideBySide, Text, Transcript
 
 T = TypeVar("T")
@@ -28,9 +28,10 @@ ADDED = "added"
 """In the place of a run and of a policy: the item came while the study went on."""
 
 
-class RunTurn(msgspec.Struct, frozen=True, kw_only=True):
+class RunTurn(TaskContent, frozen=True, kw_only=True):
     """A turn of a run."""
 
+    kind: ClassVar[str] = "rate"
     record: TurnRecord
     """Where several runs have its system under its policy, the system is called ``NAME (RUN)``."""
     history: tuple[Exchange, ...]
@@ -89,11 +90,6 @@ def _told_apart(turns: Sequence[RunTurn]) -> list[RunTurn]:
 def _of_run(turn: RunTurn) -> RunTurn:
     record = msgspec.structs.replace(turn.record, system=f"{turn.system} ({turn.run})")
     return msgspec.structs.replace(turn, record=record)
-
-
-def origins(turns: Collection[RunTurn]) -> Mapping[tuple[str, str], Origin]:
-    """By system and policy of the records of *turns*: where they come from."""
-    return {(one.record.system, one.record.policy): Origin(run=one.run, system=one.system) for one in turns}
 
 
 def practice_turn(

@@ -22,31 +22,31 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import msgspec
 
 from replay.core.conversation import CANNOT_ANSWER, Passage
 from replay.core.history import Exchange
 from replay.statistics.majority import majority
-from replay.study.steps import Answer, Block, Field, Option, Passages, StudyStep, Text, Transcript
+from replay.study.preset import TaskContent
+from replay.study.steps import Answer, Block, Field, Passages, StudyStep, Text, Transcript
 
 Judged = Literal["answerable", "unanswerable", "invalid"]
-YES_NO: tuple[Option, ...] = (Option(value=1, label="Correct"), Option(value=0, label="Incorrect"))
-QUESTION: Field = Field(
-    name="question",
-    label="Can this question be answered from the passage?",
-    options=(
-        Option(value="answerable", label="Answerable: one span of the passage answers it"),
-        Option(value="unanswerable", label="Unanswerable: the passage doesn't say"),
-        Option(value="invalid", label="Invalid: it is not a question"),
-    ),
+QUESTION: Field = Field.choice(
+    "question",
+    "Can this question be answered from the passage?",
+    {
+        "answerable": "Answerable: one span of the passage answers it",
+        "unanswerable": "Unanswerable: the passage doesn't say",
+        "invalid": "Invalid: it is not a question",
+    },
     help="Take the system's earlier answers as they are, also where they are wrong.",
 )
-CORRECT: Field = Field(
-    name="correct",
-    label="Is the answer correct?",
-    options=YES_NO,
+CORRECT: Field = Field.choice(
+    "correct",
+    "Is the answer correct?",
+    {1: "Correct", 0: "Incorrect"},
     help="It is if it holds what answers the question, and not much else.",
 )
 
@@ -59,9 +59,10 @@ class Pair(msgspec.Struct, frozen=True, kw_only=True):
     answer: str
 
 
-class ValidationContent(msgspec.Struct, frozen=True, kw_only=True):
+class ValidationContent(TaskContent, frozen=True, kw_only=True):
     """What a task of validating a conversation holds."""
 
+    kind: ClassVar[str] = "validate"
     passages: tuple[Passage, ...]
     pairs: tuple[Pair, ...]
     talk: int | None

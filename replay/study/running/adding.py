@@ -11,11 +11,9 @@ import io
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any, Protocol, runtime_checkable
 
 import msgspec
 
-from replay.core.conversation import Conversation
 from replay.core.decoding import convert_to
 from replay.core.errors import InputError
 from replay.study.running.study_file import StudyFile
@@ -23,24 +21,6 @@ from replay.study.store import StudyStore
 from replay.study.tasks import NewTask
 
 LONGEST_NAME = 100
-
-
-@runtime_checkable
-class TakesItems(Protocol):
-    """A preset to which items can be added."""
-
-    @property
-    def added_item(self) -> type[msgspec.Struct]:
-        """What a row holds."""
-        ...
-
-    def added(self, item: Any, conversation: str) -> tuple[NewTask, Conversation]:
-        """
-        Return the task of *item*, an ``added_item``, and what it is about, under the id *conversation*.
-
-        Who may do the task, and how many, is set by the caller.
-        """
-        ...
 
 
 def add_raters(store: StudyStore, text: str) -> None:
@@ -78,7 +58,7 @@ def add_items(file: StudyFile, store: StudyStore, text: str) -> None:
         InputError: the study's preset takes none, or a row can't be taken; nothing was added.
     """
     preset = file.preset
-    if not isinstance(preset, TakesItems):
+    if preset.added_item is None:
         raise InputError(f"{file.study.preset.name} takes no further items; rating and compare do")
     with store.writing():
         like = next(one for one in store.tasks().values() if one.practice is None and not one.sources)

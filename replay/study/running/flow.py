@@ -13,14 +13,11 @@ from typing import Literal, TypeAlias
 
 from replay.core.errors import InputError
 from replay.study.assignment import draw_number, next_task
-from replay.study.running.attention import Attention
 from replay.study.running.phase import is_pilot, phase_of, tasks_now
-from replay.study.running.practice import FeedbackScreen, Practice, PracticeOverScreen
-from replay.study.running.progress import RaterProgress
-from replay.study.running.study_file import StudyFile
-from replay.study.running.study_sections import Ending
+from replay.study.running.practice import Attention, FeedbackScreen, Practice, PracticeOverScreen
+from replay.study.running.study_file import Ending, StudyFile
 from replay.study.running.talking import Talking
-from replay.study.running.task_screens import ScreenId, StepScreen, TalkScreen, TaskScreens
+from replay.study.running.task_screens import RaterProgress, ScreenId, StepScreen, TalkScreen, TaskScreens
 from replay.study.running.withdrawal import give_back_idle, take_up_again
 from replay.study.steps import Index
 from replay.study.store import StudyStore

@@ -27,7 +27,7 @@ from replay.core.conversation import Conversation
 from replay.core.errors import AdapterError, AdapterReplyError, InputError, ScenarioError
 from replay.core.history import Exchange
 from replay.core.record import Outcome
-from replay.core.redaction import redact_error
+from replay.core.safety.redaction import redact_error
 from replay.core.settings.plugin_bugs import describe_error
 from replay.core.uncancellable import in_thread
 from replay.play.play import System

@@ -29,9 +29,8 @@ from replay.statistics.rated_item import RatedItem
 from replay.statistics.rater_table import AgreementRow, RaterAgreement, rater_agreement_of
 from replay.statistics.score_column import ScoreColumn
 from replay.study.results import Results
-from replay.study.running.against_scores import against_tables, compare_with_scores
+from replay.study.running.against_scores import against_tables, compare_with_run, compare_with_scores
 from replay.study.running.judged_turns import JudgedTurns, Scored, automatic_columns, judged_turns, key_of
-from replay.study.running.other_runs import compare_with_run
 from replay.study.running.own_questions import own_table
 from replay.study.running.study_file import StudyFile
 from replay.study.tasks import StudyState

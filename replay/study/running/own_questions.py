@@ -11,7 +11,7 @@ from statistics import fmean
 
 from replay.statistics.people import HumanTable
 from replay.study.running.study_file import Study, StudyFile
-from replay.study.steps import Answer, Field, Option, StudyStep, Value
+from replay.study.steps import Answer, Field, StudyStep, Value
 from replay.study.tasks import StudyState, TalkTurn, Task
 
 STEP = "own"
@@ -41,20 +41,16 @@ def steps_of_task(
 
 def own_fields(study: Study) -> list[Field]:
     """Return what asks for the study's own questions."""
-    found = []
-    for name, one in study.questions.items():
-        options: list[tuple[Value, str]] = [*(one.scale or {}).items()]
-        options += [(choice, choice) for choice in one.choices or ()]
-        found.append(
-            Field(
-                name=_BEFORE + name,
-                label=one.question,
-                options=tuple(Option(value=value, label=label) for value, label in options),
-                required=one.required,
-                help=one.help,
-            )
+    return [
+        Field.choice(
+            _BEFORE + name,
+            one.question,
+            one.scale or {choice: choice for choice in one.choices or ()},
+            required=one.required,
+            help=one.help,
         )
-    return found
+        for name, one in study.questions.items()
+    ]
 
 
 def own_table(study: Study, state: StudyState) -> HumanTable | None:

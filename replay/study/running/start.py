@@ -1,8 +1,9 @@
-"""Begins a study: its tasks are made once, and all that they show is kept in its database."""
+"""Finds a study by its file, its folder or its database; begins it, once; and opens it as it was then."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -14,12 +15,56 @@ from replay.datasets.loading import read_conversations
 from replay.results.run import Run
 from replay.scenario.part_builder import PartBuilder
 from replay.scenario.reading import add_lines
-from replay.study.create import make_study
 from replay.study.passages import with_unique_ids
 from replay.study.preset import Material
 from replay.study.running.practice import known_tasks
 from replay.study.running.study_file import StudyFile, parse_study, without_names
-from replay.study.store import StudyStore
+from replay.study.schema import make_study
+from replay.study.store import DATABASE, StudyStore
+
+STUDY_FILE = "study.yaml"
+_SQLITE = b"SQLite format 3\0"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundStudy:
+    """Where a study is."""
+
+    file: Path | None
+    """None where a database was named, or a folder without a study file."""
+    database: Path
+    """Which is there once the study has begun."""
+
+
+def find_study(path: Path, database: Path | None = None) -> FoundStudy:
+    """
+    The study that *path* names: a study file, a folder with one or with a ``study.db``, or a database.
+
+    *database*, where it isn't ``study.db`` beside the study file.
+
+    Raises:
+        InputError: there is nothing of the kind.
+    """
+    if path.is_dir():
+        file, beside = path / STUDY_FILE, path / DATABASE
+        if not file.is_file() and not (database or beside).is_file():
+            raise InputError(
+                f'the folder "{path}" holds neither {STUDY_FILE} nor {DATABASE}; name the study file or the '
+                "database, or begin one with `replay study init`"
+            )
+        return FoundStudy(file=file if file.is_file() else None, database=database or beside)
+    if not path.is_file():
+        raise InputError(
+            f'there is no "{path}"; STUDY is a study file, its folder or its database (`replay study init` '
+            "writes a study file)"
+        )
+    with path.open("rb") as opened:
+        is_database = opened.read(len(_SQLITE)) == _SQLITE
+    if is_database and database is not None:
+        raise InputError(f'"{path}" is a database itself; leave --db out, or name the study file')
+    if is_database:
+        return FoundStudy(file=None, database=path)
+    return FoundStudy(file=path, database=database or path.resolve().parent / DATABASE)
 
 
 def begin_study(file: StudyFile, path: Path) -> None:

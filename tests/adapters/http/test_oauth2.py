@@ -13,7 +13,7 @@ import pytest
 from aiohttp import web
 
 from replay import AdapterConnectionError, AdapterRefusedError, ChatRequest, Conversation, ScenarioError
-from replay.core.redaction import redact
+from replay.core.safety.redaction import redact
 from replay.core.settings.plugins import build
 from replay_adapters.http.adapter import HttpAdapter
 from replay_adapters.http.oauth2 import AccessTokens, ClientCredentials

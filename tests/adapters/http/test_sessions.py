@@ -22,8 +22,8 @@ from replay import (
     ScenarioError,
 )
 from replay.core.asking.retries import RetryingClient, RetryPolicy
+from replay.core.safety.host_consent import hosts_to_confirm
 from replay.core.settings.plugins import build
-from replay.play.load.host_consent import hosts_to_confirm
 from replay.testing import HANG
 from replay_adapters.http import session as session_module
 from replay_adapters.http.adapter import HttpAdapter

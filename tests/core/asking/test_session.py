@@ -14,7 +14,7 @@ from replay.core.asking.session import open_session, usable_reply
 from replay.core.conversation import Conversation
 from replay.core.errors import AdapterConnectionError, AdapterError, AdapterReplyError
 from replay.core.message import Message, ToolCall
-from replay.core.redaction import keep_secret
+from replay.core.safety.redaction import keep_secret
 
 TALK = Conversation(id="c", turns=())
 KEY = "sk-session-0815-4711"

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from replay.core.conversation import Passage
 from replay.core.history import Exchange
+from replay.study.preset import Preset, TaskContent
 from replay.study.results import Results
 from replay.study.steps import Field, Index, Option, Passages, SideBySide, StudyStep, Text, Transcript
-from replay.study.tasks import NewTask
 
 SPACED = "The hall was opened in  1921,\n    and its organ\tin 1933.\n| a | b |\n| 1 | 2 |\nSo it was."
 """Two spaces, an indented line, a tab and a table: a page may show them otherwise, a span keeps them."""
@@ -23,23 +23,27 @@ HOSTILE = "<script>document.title='taken'</script><img src=x onerror=alert(1)>\u
 YES_NO = (Option(value=1, label="Yes"), Option(value=0, label="No"))
 
 
+class Everything(TaskContent, frozen=True, kw_only=True):
+    """The one task needs nothing."""
+
+    kind = "all"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Showcase:
+class Showcase(Preset):
     """One task of three screens."""
 
     needs = frozenset()
+    contents = (Everything,)
     instructions = "Judge what you see.\n\nIt is short."
 
     def tasks(self, material):
-        return [NewTask(kind="all", content={}, conversation="c")]
+        return [Everything().task("c")]
 
-    def practice(self, items):
-        return ()
+    def practice(self, item):
+        raise NotImplementedError
 
-    def talk(self, task):
-        return None
-
-    def steps(self, task, turns, answers):
+    def screens(self, task, content, turns, answers):
         passages = (
             Passage(id="p1", title="The hall", text=SPACED),
             Passage(id="p2", title=None, text=LONG),
@@ -78,15 +82,6 @@ class Showcase:
                 fields=(Field(name="why", label="Why?"),),
             ),
         ]
-
-    def follow_ups(self, state, ended):
-        return ()
-
-    def further(self, state, rater):
-        return None
-
-    def to_come(self, state, rater):
-        return 0
 
     def results(self, state):
         return Results(records=(), conversations=())

@@ -10,7 +10,7 @@ import pytest
 from aiohttp import ClientSession, CookieJar, web
 
 from replay.study.pages.access import Access
-from replay.study.pages.rate_limit import MOST_KEYS, RequestRateLimit
+from replay.web.access import MOST_KEYS, RequestRateLimit
 from tests.study.serving import Browser, begun, served
 from tests.waiting import PATIENCE_S
 
@@ -314,7 +314,7 @@ async def test_with_https_before_it_cookies_are_sent_by_nothing_else(database):
 
 
 async def test_whoever_sends_a_form_too_slowly_is_told(database, monkeypatch):
-    monkeypatch.setattr("replay.study.pages.access.FORM_WITHIN_S", 0.05)
+    monkeypatch.setattr("replay.web.app.BODY_WITHIN_S", 0.05)
     async with served(database) as study, at_work(study) as browser, asyncio.timeout(PATIENCE_S):
         never = asyncio.Event()
 

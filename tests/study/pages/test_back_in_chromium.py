@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from replay.study.running.export_tables import judgement_rows
+from replay.study.running.export import judgement_rows
 from tests.driving import until
 from tests.study.pages.test_in_chromium import go_on, heading, next_page, without_scripts
 from tests.study.serving import begun, served_aside

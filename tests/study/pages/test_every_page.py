@@ -7,9 +7,9 @@ from html import unescape
 
 import pytest
 
-from replay.study.pages.rate_limit import RequestRateLimit
 from replay.study.presets.names import PRESETS
 from replay.study.running.starter import write_starter
+from replay.web.access import RequestRateLimit
 from tests.study.robot import go_on
 from tests.study.serving import begun, served
 

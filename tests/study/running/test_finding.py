@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from replay.core.errors import InputError
-from replay.study.running.finding import find_study
+from replay.study.running.start import find_study
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from replay.core.errors import ScenarioError
-from replay.study.running.export_tables import rater_rows
+from replay.study.running.export import rater_rows
 from tests.study.serving import Browser, begun, served
 
 

@@ -7,11 +7,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from replay.study.create import make_study
 from replay.study.database import seconds_between
 from replay.study.running import withdrawal
 from replay.study.running.flow import Flow
 from replay.study.running.start import open_study
+from replay.study.schema import make_study
 from replay.study.store import StudyStore
 from replay.study.tasks import NewTask
 from tests.study.serving import begun

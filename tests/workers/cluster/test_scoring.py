@@ -19,8 +19,8 @@ from typing import Any
 import pytest
 
 from replay.core.errors import PluginError, RunStoppedError
+from replay.core.safety.code_gate import code_may_run
 from replay.core.settings.choice import Choice
-from replay.core.settings.code_gate import code_may_run
 from replay.results.remote_scoring import WAITING
 from replay.results.run import Run
 from replay.results.scoring import score_into

@@ -1,0 +1,1 @@
+"""What all servers share: access, headers, limits, failures, starting and stopping, the frame of pages."""

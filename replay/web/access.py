@@ -1,0 +1,171 @@
+"""
+Who may ask a server of ours, and how often: whoever has its token, by a name of its own, from its own pages.
+
+Every program and every user of a machine reaches its loopback, and so does every page in a browser there.
+A token keeps out whoever wasn't given it. The name keeps out a page elsewhere whose own name was pointed at
+this machine ("DNS rebinding"): a browser says in ``Host`` by which name it came. Nothing that a proxy adds
+(``X-Forwarded-*``) is read, since anybody can add it.
+"""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+import os
+import secrets
+from collections.abc import Callable, Collection
+from time import monotonic
+from urllib.parse import urlsplit
+
+from aiohttp import web
+
+from replay.core.errors import InputError
+from replay.core.safety.redaction import keep_secret
+
+SHORTEST_TOKEN = 16
+MOST_KEYS = 10_000
+
+
+def new_token() -> str:
+    """A token that nobody guesses: 256 random bits."""
+    return secrets.token_urlsafe(32)
+
+
+def token_from(variable: str) -> str:
+    """
+    The token in the environment variable *variable*; it is shown nowhere.
+
+    Raises:
+        InputError: there is none that can be sent and isn't guessed.
+    """
+    token = os.environ.get(variable, "").strip()
+    how = f"export {variable}=$(openssl rand -hex 32)"
+    if not token:
+        raise InputError(f"--token-env: the environment variable {variable} is not set; {how}")
+    if len(token) < SHORTEST_TOKEN or not token.isascii() or not token.isprintable() or " " in token:
+        raise InputError(
+            f"--token-env: {variable} holds no token: {SHORTEST_TOKEN} or more ASCII characters without "
+            f"spaces; {how}"
+        )
+    keep_secret(token)
+    return token
+
+
+def is_token(given: str | None, token: str) -> bool:
+    """Return whether *given* is *token*, in a time that tells nothing of where they differ."""
+    return hmac.compare_digest((given or "").encode("utf-8", "surrogateescape"), token.encode())
+
+
+def bearer(authorization: str | None) -> str | None:
+    """The token in the value of a header ``Authorization``; None where it holds none."""
+    scheme, _, token = (authorization or "").partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else None
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether *host* is this machine's own address, or the name for it."""
+    address = _address(host)
+    return host.lower() == "localhost" or (address is not None and address.is_loopback)
+
+
+def is_own_name(host: str, reached: tuple[str, int], more: Collection[str] = ()) -> bool:
+    """
+    Whether *host*, of a request's header, is a name of the server that was *reached* at an address and port.
+
+    Its names are that address, those of loopback, and *more*, which may have any port. A server that others
+    reach has all addresses in numbers, too: none is the name of a page elsewhere.
+    """
+    try:
+        parts = urlsplit(f"//{host}")
+        name, port = parts.hostname or "", parts.port
+    except ValueError:
+        return False
+    if parts.netloc != host or parts.username is not None:
+        return False
+    if name in more:
+        return True
+    address, at = reached
+    known = name == address or is_loopback(name) or (not is_loopback(address) and _address(name) is not None)
+    return known and (80 if port is None else port) == at
+
+
+def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    try:
+        return ipaddress.ip_address(host)
+    except ValueError:
+        return None
+
+
+def check_host_and_origin(request: web.Request, names: Collection[str], hint: str = "") -> None:
+    """
+    Look at whom *request* is for, and from which page it comes.
+
+    *names* are the server's beside its address, in small letters; *hint* says how to add one.
+
+    Raises:
+        web.HTTPException: it isn't for us, or comes from another site's page.
+    """
+    reached = _reached(request)
+    if not is_own_name(request.host, reached, names):
+        raise web.HTTPMisdirectedRequest(reason=f"this server is not called {request.host!r}{hint}")
+    origin = request.headers.get("Origin")
+    if origin is not None and not is_own_name(origin.partition("://")[2], reached, names):
+        raise web.HTTPForbidden(reason=f"pages of {origin!r} may not ask here")
+
+
+def cookie_of(request: web.Request, name: str) -> str:
+    """Return *name* with the server's port, since browsers send a machine's cookies to all of its ports."""
+    return f"{name}-{_reached(request)[1]}"
+
+
+def token_to_cookie(
+    cookie: str,
+    token: str,
+    location: str,
+    *,
+    path: str = "/",
+    secure: bool = False,
+    max_age_s: int | None = None,
+) -> web.Response:
+    """
+    Lead a browser to *location* with *token* in a cookie that scripts can't read, and not in the address.
+
+    There it would be seen over a shoulder and kept in the browser's history. ``Lax`` and not strict, since a
+    link is opened out of a mail, or of a terminal in a browser.
+    """
+    response = web.Response(status=303, headers={"Location": location})
+    response.set_cookie(
+        cookie, token, httponly=True, samesite="Lax", secure=secure, path=path, max_age=max_age_s
+    )
+    return response
+
+
+def _reached(request: web.Request) -> tuple[str, int]:
+    """Return the address and port at which *request* came."""
+    transport = request.transport
+    reached: tuple[str, int] = transport.get_extra_info("sockname")[:2] if transport is not None else ("", 0)
+    return reached
+
+
+class RequestRateLimit:
+    """So much at once, and then so much a second, for each key: a rater's work, an address's wrong links."""
+
+    def __init__(self, *, at_once: int, per_s: float, clock: Callable[[], float] = monotonic) -> None:
+        self._ahead_s = at_once / per_s
+        self._each_s = 1 / per_s
+        self._clock = clock
+        # When what a key has asked for would be over, had it come evenly ("virtual scheduling").
+        self._over_at: dict[str, float] = {}
+
+    def wait_s(self, key: str) -> float:
+        """Seconds until *key* may ask; 0 if it may now, which counts."""
+        now = self._clock()
+        over_at = max(now, self._over_at.get(key, now)) + self._each_s
+        if over_at - now > self._ahead_s:
+            return over_at - now - self._ahead_s
+        if len(self._over_at) >= MOST_KEYS:
+            # Whoever sends from ever new addresses can't fill the memory, at the price of one more try each.
+            kept = {one: at for one, at in self._over_at.items() if at > now}
+            self._over_at = kept if len(kept) < MOST_KEYS else {}
+        self._over_at[key] = over_at
+        return 0.0
