@@ -24,8 +24,7 @@ from replay.core.errors import PluginError
 from replay.core.record import TurnRecord
 from replay.statistics.checks import CHECK_COLUMNS, check_rows
 from replay.statistics.score_column import ScoreColumn
-from replay.statistics.steps import STEP_COLUMNS, step_rows
-from replay.statistics.turn_frame import CellType, encodable, turn_columns, turn_rows
+from replay.statistics.turn_frame import STEP_COLUMNS, CellType, encodable, step_rows, turn_columns, turn_rows
 
 Format = Literal["csv", "jsonl", "parquet"]
 Scores = Mapping[str, ScoreColumn]

@@ -9,7 +9,7 @@ from replay.play.play import Play
 from replay.play.player import is_over
 from replay.play.turn_record import OnFailure, turn_record
 from replay.policies.policy import PlannedTurn
-from replay.results.worker_loss import LOST
+from replay.results.play_events import LOST
 from replay.store.store import RunStore
 from replay.workers.cluster.work_queue import LostWorker
 

@@ -16,8 +16,7 @@ from replay.play.loop_lag import InFlightRequests, LagSummary, LoopLag
 from replay.play.play import Play
 from replay.play.player import Player, PlayOptions
 from replay.policies.rewriter import opened
-from replay.results.answer_cache_notes import cache_problems
-from replay.results.unclosed_sessions import keep_unclosed
+from replay.results.play_events import cache_problems, keep_unclosed
 from replay.scenario.assembly import Assembly, assemble
 from replay.scenario.reading import ScenarioFile
 from replay.scenario.telemetry_section import traces_of

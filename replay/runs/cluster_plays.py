@@ -11,8 +11,8 @@ from time import perf_counter, time
 from replay.core.logs import log_event, relog
 from replay.core.raw_reply import RawReply
 from replay.play.loop_lag import worst
-from replay.results.answer_cache_notes import keep_cache_problems
 from replay.results.cluster_loss import keep_lost, lost_sessions, lost_turn
+from replay.results.play_events import keep_cache_problems
 from replay.results.rerun_plan import Rerun
 from replay.results.versions import with_versions
 from replay.runs.cluster_play_worker import WorkerReport

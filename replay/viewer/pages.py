@@ -12,10 +12,10 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from replay import __version__
-from replay.viewer import numbers
-from replay.viewer.checks_view import summarize_checks
+from replay.core.safe_text import visible
+from replay.report import numbers
+from replay.viewer.assertions_view import summarize_checks
 from replay.viewer.gap_view import attribution_sentence, part_text, verdict_sentence
-from replay.viewer.safe_text import visible
 from replay.viewer.turn_view import evidence_text, judged_score
 
 

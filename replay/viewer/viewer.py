@@ -16,7 +16,6 @@ from aiohttp import web
 from replay.core.errors import ReplayError
 from replay.viewer import access, assets
 from replay.viewer.background import BackgroundTask
-from replay.viewer.broken_rules import GateResult
 from replay.viewer.compare_view import CompareView
 from replay.viewer.computing import Computing, comparisons_of, gate_of, numbers_of
 from replay.viewer.conversation_index import ListQuery
@@ -29,7 +28,7 @@ from replay.viewer.overview import overview
 from replay.viewer.pages import render
 from replay.viewer.people_view import people_view
 from replay.viewer.run_index import RunIndex
-from replay.viewer.run_numbers import RunNumbers
+from replay.viewer.run_numbers import GateResult, RunNumbers
 
 PAGE_ROWS = 50
 RESAMPLES = 1000

@@ -38,22 +38,18 @@ ROOMS = {
     "load": "core core/settings core/asking datasets store scorers statistics statistics/load "
     "coreference policies play play/load scenario workers workers/cluster",
     "report": "core core/settings scorers statistics statistics/load scenario/assertions",
-    "report/notebook": "core scorers statistics report",
     "report/plots": "core core/settings scorers statistics report",
     "results": "core core/settings core/asking datasets store scorers scorers/checks scorers/judges "
     "statistics statistics/load coreference policies play scenario/assertions scenario "
-    "workers/cluster load report report/notebook",
+    "workers/cluster load report",
     "runs": "core core/settings core/asking datasets store scorers statistics policies play play/load "
     "scenario workers workers/cluster load report results",
     "viewer": "core store scorers statistics statistics/load scenario/assertions scenario report results",
-    "tables": "",
-    "tables/agreement": "core core/settings datasets scorers statistics report report/plots",
-    "tables/scoring": "core core/settings core/asking datasets scorers scorers/judges statistics report "
-    "tables/agreement",
+    "tables": "core core/settings core/asking datasets scorers scorers/judges statistics report report/plots",
     "study": "core store statistics results",
     "study/presets": "core core/settings scorers statistics study",
     "study/running": "core core/settings core/asking datasets store scorers statistics play scenario "
-    "results runs tables/agreement study study/presets",
+    "results runs tables study study/presets",
     "study/pages": "core viewer study study/running",
     "testing": "core core/settings core/asking datasets scorers scorers/judges coreference policies play",
     "integrations": "core core/settings datasets store scorers scorers/judges statistics "
@@ -64,8 +60,8 @@ ROOMS = {
     "integrations/otel": "core store scorers/judges statistics play scenario results",
     "cli/serving": "core core/asking",
     "cli": "core core/settings core/asking datasets scorers/judges statistics coreference play play/load "
-    "scenario/assertions scenario load report report/plots results runs viewer tables/agreement "
-    "tables/scoring study/running study/pages cli/serving",
+    "scenario/assertions scenario load report report/plots results runs viewer tables study/running "
+    "study/pages cli/serving",
 }
 """Each room, and the rooms that it imports. A file's room is its folder below ``replay``."""
 

@@ -8,7 +8,7 @@ from contextlib import closing
 
 import pytest
 
-from replay.viewer.checks_view import check_totals
+from replay.viewer.assertions_view import check_totals
 from replay.viewer.conversation_view import conversation_view
 from replay.viewer.live_run import LiveRun
 from replay.viewer.pages import environment, render

@@ -11,8 +11,7 @@ from replay.viewer.conversation_view import conversation_view
 from replay.viewer.live_run import LiveRun
 from replay.viewer.pages import render
 from replay.viewer.static_report import ROOM
-from replay.viewer.steps_view import laid_out, steps_view
-from replay.viewer.text_limits import TextLimits
+from replay.viewer.turn_view import TextLimits, laid_out, steps_view
 from tests.report.sample_steps import STEPS, TIMES_S, stepped_run
 
 

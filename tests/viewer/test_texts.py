@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from replay.viewer.numbers import duration, number
-from replay.viewer.safe_text import clip, visible
+from replay.core.safe_text import clip, visible
+from replay.report.numbers import duration, number
 from replay.viewer.word_diff import against, edit
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from replay.core.drift_evidence import Drift, Mention, MentionDrift, Reading
-from replay.viewer.text_limits import TextLimits
-from replay.viewer.turn_view import QuestionPart, turn_view
+from replay.viewer.turn_view import QuestionPart, TextLimits, turn_view
 from tests.scorers.turns import turn
 
 QUESTION = "What else did she do?"

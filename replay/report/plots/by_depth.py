@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from replay.core.errors import InputError
 from replay.report.columns import IntervalValue
-from replay.report.notes import FEW_CONVERSATIONS
 from replay.report.plots.drawing import Width, plain
 from replay.report.plots.frame import PlotFrame, dodge, draw_counts, draw_legend, frame, note_few, zero_line
 from replay.report.plots.plotted import Look, PlottedRun, chosen_metrics, looks
 from replay.scorers.scorer import SHARE
+from replay.statistics.depth_row import FEW_CONVERSATIONS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,10 +9,10 @@ import numpy as np
 
 from replay.core.errors import InputError
 from replay.core.record import TurnRecord
-from replay.report.notes import FEW_CONVERSATIONS
 from replay.report.plots.drawing import GREY, Width
 from replay.report.plots.frame import draw_counts, draw_legend, frame, note_few
 from replay.report.plots.plotted import Look, PlottedRun, looks
+from replay.statistics.depth_row import FEW_CONVERSATIONS
 from replay.statistics.group import group_of
 
 if TYPE_CHECKING:

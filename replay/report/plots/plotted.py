@@ -8,9 +8,9 @@ from typing import Any
 
 from replay.core.errors import InputError
 from replay.core.settings.faults import nearest
-from replay.report.notes import FEW_CONVERSATIONS
 from replay.report.pairing import select_groups
 from replay.report.plots.drawing import COLOURS, DASHES, MARKERS, plain
+from replay.statistics.depth_row import FEW_CONVERSATIONS
 from replay.statistics.depth_table import GroupTable
 from replay.statistics.group import Group
 from replay.statistics.run_comparison import ScoredRun

@@ -9,12 +9,12 @@ from typing import Any
 
 from jinja2 import Environment
 
+from replay.core.safe_text import clip
 from replay.study.pages.differences import differing
 from replay.study.pages.pieces import pieces
 from replay.study.steps import Index, Passages, Transcript
 from replay.viewer import assets
 from replay.viewer.pages import make_environment
-from replay.viewer.safe_text import clip
 
 FOLDER = Path(__file__).resolve().parent
 FILES = {

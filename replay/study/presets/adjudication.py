@@ -15,9 +15,8 @@ from statistics import fmean
 import msgspec
 
 from replay.core.decoding import convert_to
-from replay.statistics.majority import disagreements, majority
-from replay.statistics.rated_item import RatedItem
-from replay.statistics.undefined import UndefinedNumber
+from replay.statistics.interval import UndefinedNumber
+from replay.statistics.rated_item import RatedItem, disagreements, majority
 from replay.study.presets.criterion import Criterion
 from replay.study.presets.run_turns import RunTurn
 from replay.study.results import HumanTable

@@ -14,11 +14,11 @@ from replay.core.decoding import convert_to
 from replay.scorers.answer_text import declines
 from replay.scorers.scorer import SHARE
 from replay.statistics.estimate import resampling
+from replay.statistics.interval import UndefinedNumber
 from replay.statistics.number import no_number, number, resample
 from replay.statistics.people import number_text
 from replay.statistics.rated_item import RatedItem
 from replay.statistics.rater_table import rater_agreement_of
-from replay.statistics.undefined import UndefinedNumber
 from replay.study.presets.live import POLICY, live_conversation, live_id, live_records
 from replay.study.presets.validation import PairVerdict, ValidationContent, validation_of
 from replay.study.results import HumanNumber, HumanScore, HumanTable, JudgedTurnKey, Results

@@ -21,10 +21,9 @@ import msgspec
 from replay.core.decoding import convert_to
 from replay.core.history import Exchange
 from replay.statistics.detector_quality import DetectorCase, DetectorQuality, detector_quality_of
-from replay.statistics.majority import majority
+from replay.statistics.interval import UndefinedNumber, value_or_none
 from replay.statistics.people import HumanNumber, HumanTable, number_text
-from replay.statistics.rated_item import RatedItem
-from replay.statistics.undefined import UndefinedNumber, value_or_none
+from replay.statistics.rated_item import RatedItem, majority
 from replay.study.presets.run_turns import RunTurn, origins
 from replay.study.results import HumanScore, Results
 from replay.study.steps import Answer

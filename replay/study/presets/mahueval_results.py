@@ -23,12 +23,12 @@ from msgspec.structs import replace
 
 from replay.core.conversation import Conversation
 from replay.statistics.estimate import resampling
+from replay.statistics.interval import UndefinedNumber
 from replay.statistics.number import number, resample
 from replay.statistics.people import number_text
 from replay.statistics.rated_item import RatedItem
 from replay.statistics.rater_agreement import Rating
 from replay.statistics.rater_table import rater_agreement_of
-from replay.statistics.undefined import UndefinedNumber
 from replay.study.presets.live import live_conversation
 from replay.study.presets.mahueval_turns import RatedTalk, RatedTurn, judged_talks
 from replay.study.results import HumanNumber, HumanScore, HumanTable, Results

@@ -17,8 +17,8 @@ from replay.statistics.model_agreement import RankingAgreement, ranking_agreemen
 from replay.statistics.score_column import ScoreColumn
 from replay.study.running.against_scores import Held, policies_of, usable
 from replay.study.running.judged_turns import JudgedTurns, Scored
-from replay.tables.agreement.items import ItemSet, TableItem
-from replay.tables.agreement.study import StudySettings, agreement_study
+from replay.tables.agreement_study import StudySettings, agreement_study
+from replay.tables.items import ItemSet, TableItem
 
 Cells = Mapping[tuple[str, str], Sequence[float]]
 """By system and conversation of the data: the scores of their turns."""

@@ -11,8 +11,7 @@ import pytest
 
 from replay.core.errors import ScenarioError
 from replay.core.expectation import Expectation
-from replay.results.judge_selection import run_panels
-from replay.results.judging import judge_run
+from replay.results.judging import judge_run, run_panels
 from replay.runs.launch import run_async
 from replay.scorers.judges.correctness import SAYS_BOTH, UNREADABLE
 from replay.scorers.judges.judge import Case

@@ -6,8 +6,8 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 from replay.core.errors import InputError, PluginError
-from replay.tables.agreement.plots import draw_plots
-from replay.tables.agreement.study import StudySettings, agreement_study
+from replay.tables.agreement_plots import draw_plots
+from replay.tables.agreement_study import StudySettings, agreement_study
 from tests.tables.agreement.test_study import items
 
 NAMES = ["scatter", "differences", "distributions", "correlations"]

@@ -8,9 +8,8 @@ from msgspec.structs import replace
 from replay.core.errors import DatasetError
 from replay.scorers.token_f1 import f1
 from replay.statistics.score_column import score_columns
-from replay.tables.agreement.matching import match_items
-from replay.tables.agreement.reading import read_items, run_items
-from replay.tables.agreement.study import StudySettings, agreement_study
+from replay.tables.agreement_study import StudySettings, agreement_study, match_items
+from replay.tables.rating_files import read_items, run_items
 from tests.scorers.turns import turn
 from tests.statistics.spread import LongestAnswer
 

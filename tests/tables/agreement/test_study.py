@@ -9,12 +9,12 @@ from rich.console import Console
 from scipy import stats
 
 from replay.core.errors import InputError
+from replay.report.text import print_document
 from replay.statistics.rater_table import NO_NAMES
-from replay.tables.agreement.items import ItemSet, TableItem
-from replay.tables.agreement.matching import criterion_pairs, match_items
-from replay.tables.agreement.reading import read_items
-from replay.tables.agreement.study import StudySettings, agreement_study
-from replay.tables.agreement.text import print_study
+from replay.tables.agreement_document import study_document
+from replay.tables.agreement_study import StudySettings, agreement_study, criterion_pairs, match_items
+from replay.tables.items import ItemSet, TableItem
+from replay.tables.rating_files import read_items
 
 
 def items(source, rows, **settings):
@@ -45,7 +45,7 @@ SCORES = items("scores", [({"id": str(n)}, {"f1": n / 10}) for n in (4, 3, 2, 1,
 
 def printed(study, width=120) -> str:
     out = io.StringIO()
-    print_study(study, Console(file=out, width=width, color_system=None))
+    print_document(study_document(study), Console(file=out, width=width, color_system=None))
     return out.getvalue()
 
 
@@ -121,7 +121,7 @@ def test_what_is_left_out_is_said():
     text = printed(agreement_study(SCORES, HUMAN, settings=StudySettings(resamples=10)))
 
     assert "4 items joined by id." in text
-    assert "1 items are only in scores; left out." in text
+    assert "1 item is only in scores; left out." in text
     assert "f1 / overall: 1 items without a score or a rating" in text
     assert text.isascii()
 

@@ -8,10 +8,9 @@ from replay.core.errors import InputError, PluginError
 from replay.datasets.tables import read_table
 from replay.scorers.judges.claim_scores import ClaimCounts
 from replay.scorers.scorer import Unscored
-from replay.tables.scoring.claims import row_claims
-from replay.tables.scoring.columns import Models
-from replay.tables.scoring.evaluation_file import evaluate
-from replay.tables.scoring.joining import JoinedRow, JoinResult, join
+from replay.tables.claims import row_claims
+from replay.tables.evaluation import Models, evaluate
+from replay.tables.joining import JoinedRow, JoinResult, join
 
 LEXICAL = ("Bleu Score", "Rouge-1", "Rouge-L")
 
@@ -99,7 +98,7 @@ def test_lists_win_over_counts_and_that_is_said():
     assert found.counts == ClaimCounts(golden=2, candidate=2, common=1)
     assert found.miscounted
     assert (
-        "in 1 rows the counts given are not those of the lists"
+        "in 1 row the counts given are not those of the lists"
         in evaluate(joined(row(**lists, **counts(2, 2, 2))), only=["LLM F1"], models=Models()).notes[1]
     )
 
@@ -111,7 +110,7 @@ def test_common_claims_that_stand_in_neither_list_are_said():
         joined(row(**lists), row(**claims(["a"], ["a"], ["a"]))), only=["LLM F1"], models=Models()
     )
 
-    assert "common claims that stand in neither list: 2 in 1 rows; they count." in found.notes
+    assert "common claims that stand in neither list: 2 in 1 row; they count." in found.notes
 
 
 def test_claims_that_are_no_list_fall_back_on_the_counts_or_are_unscored():

@@ -7,7 +7,7 @@ import pytest
 from replay.core.errors import DatasetError, InputError
 from replay.datasets.place import SourceLocation
 from replay.datasets.tables import DataTable, TableRow
-from replay.tables.scoring.joining import join
+from replay.tables.joining import join
 
 
 def table(name, *rows):

@@ -8,8 +8,8 @@ import pytest
 
 from replay.core.errors import DatasetError
 from replay.scorers.judges.variables import case_variables
-from replay.tables.agreement.reading import read_items
-from replay.tables.scoring.recorded import read_responses
+from replay.tables.rating_files import read_items
+from replay.tables.responses import read_responses
 
 TALK = " do you like jazz ? \n yes , a lot . \n me too \n\n"
 FED = [
