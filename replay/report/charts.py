@@ -346,15 +346,24 @@ _PALETTE = ("#888888", "#d55e00", "#1a80c4", "#009e73", "#b8578f", "#b87d00", "#
 
 
 def with_colors(title: str, figure: Mapping[str, Any]) -> dict[str, Any]:
-    """Return *figure* under *title* with colours for light and dark ground in the place of their names."""
+    """
+    Return *figure* under *title* with colours for light and dark ground in the place of their names.
+
+    Bands of more than two curves are left out: they would hide each other, and nothing shows one at a time.
+    """
+    bands = [trace for trace in figure["data"] if trace.get("meta", {}).get("band")]
+    data = figure["data"] if len(bands) <= 2 else [one for one in figure["data"] if one not in bands]
+    clear = "rgba(0,0,0,0)"
     layout = {
-        "paper_bgcolor": "rgba(0,0,0,0)",
-        "plot_bgcolor": "rgba(0,0,0,0)",
+        "paper_bgcolor": clear,
+        "plot_bgcolor": clear,
         "font": {"color": _PALETTE[0]},
+        **figure["layout"],
+        "height": figure["layout"]["height"] + 60,
+        "margin": {**figure["layout"]["margin"], "t": 90},
+        "title": {"text": plain(title), "font": {"size": 14}, "x": 0.01, "y": 0.98, "yanchor": "top"},
     }
-    top = {**figure["layout"]["margin"], "t": 64}
-    layout |= {**figure["layout"], "title": {"text": plain(title), "font": {"size": 14}}, "margin": top}
-    return {"data": _with_rgb(figure["data"]), "layout": _with_rgb(layout)}
+    return {"data": _with_rgb(data), "layout": _with_rgb(layout)}
 
 
 def _with_rgb(value: Any) -> Any:

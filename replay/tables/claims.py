@@ -19,9 +19,9 @@ from replay.scorers.judges.judge import Case
 from replay.scorers.judges.panel import Panel, Verdict
 from replay.scorers.scorer import Unscored
 from replay.tables.joining import JoinedRow, JoinResult
+from replay.tables.rating_files import JUDGED_COLUMNS
 from replay.tables.responses import PanelVerdicts, dialogue_case
 
-SCORES = ("LLM Recall", "LLM Precision", "LLM F1")
 COUNTS = ("Golden Response Claim Count", "Candidate Response Claim Count", "Common Claim Count")
 LISTS = ("Golden Response Claims", "Candidate Response Claims", "Common Claims")
 
@@ -39,12 +39,12 @@ class RowClaims:
     """Common claims that stand in neither of the other lists."""
 
     def scores(self) -> dict[str, float | Unscored]:
-        """By the names of ``SCORES``."""
+        """By the names of ``JUDGED_COLUMNS``."""
         if isinstance(self.counts, Unscored):
-            return dict.fromkeys(SCORES, self.counts)
+            return dict.fromkeys(JUDGED_COLUMNS, self.counts)
         values = (self.counts.recall, self.counts.precision, self.counts.f1)
         none = Unscored(reason="no golden claims")
-        return {name: none if v is None else v for name, v in zip(SCORES, values, strict=True)}
+        return {name: none if v is None else v for name, v in zip(JUDGED_COLUMNS, values, strict=True)}
 
 
 def row_claims(row: JoinedRow, asked: Mapping[str, Any] | None = None) -> RowClaims:

@@ -29,19 +29,11 @@ from replay.scorers.judges.claim_scores import ClaimCounts
 from replay.scorers.scorer import Scorer, Unscored
 from replay.statistics.bootstrap import cluster_weights, resampled_means
 from replay.statistics.interval import METHOD_NAMES, Interval, interval
-from replay.tables.claims import COUNTS, LISTS, SCORES, RowClaims, asked_claims, row_claims
+from replay.tables.claims import COUNTS, LISTS, RowClaims, asked_claims, row_claims
 from replay.tables.joining import JoinedRow, JoinResult
+from replay.tables.rating_files import JUDGED_COLUMNS, MEASURED_COLUMNS
 from replay.tables.responses import PanelVerdicts
 
-MEASURED = (
-    "Bleu Score",
-    "Rouge-1",
-    "Rouge-L",
-    "Bert Precision",
-    "Bert Recall",
-    "Bert Score F1",
-    "Similarity Score",
-)
 _BERT_PARTS = {"Bert Precision": "precision", "Bert Recall": "recall", "Bert Score F1": "f1"}
 
 
@@ -158,7 +150,7 @@ def _record(number: int, row: JoinedRow) -> TurnRecord:
     )
 
 
-SCORE_COLUMNS = (*MEASURED, *SCORES)
+SCORE_COLUMNS = (*MEASURED_COLUMNS, *JUDGED_COLUMNS)
 DIGITS = 6
 THEY_ARE = ("it is", "they are")
 
@@ -226,15 +218,15 @@ def evaluate(
         PluginError: a column that *only* names can't be had.
     """
     check_columns(only)
-    wanted = [name for name in MEASURED if not only or name in only]
+    wanted = [name for name in MEASURED_COLUMNS if not only or name in only]
     scored, left_out = measure(joined.rows, wanted, models, needed=bool(only))
-    left_out |= {name: "not asked for" for name in MEASURED if name not in wanted}
+    left_out |= {name: "not asked for" for name in MEASURED_COLUMNS if name not in wanted}
     claims = [row_claims(row) for row in joined.rows] if asked is None else asked_claims(joined, asked)
     origin = "claims:recomputed" if asked is None else asked.panel.signature
-    judged = [name for name in SCORES if not only or name in only]
+    judged = [name for name in JUDGED_COLUMNS if not only or name in only]
     if any(isinstance(one.counts, ClaimCounts) for one in claims):
         scored += _judged_columns(claims, judged, origin)
-        left_out |= {name: "not asked for" for name in SCORES if name not in judged}
+        left_out |= {name: "not asked for" for name in JUDGED_COLUMNS if name not in judged}
         claim_columns: tuple[str, ...] = (
             *COUNTS,
             *(n for n in LISTS if any(n in one.lists for one in claims)),
@@ -244,7 +236,7 @@ def evaluate(
         raise InputError(f"{', '.join(judged)}: {where if asked is None else 'the judge listed none'}")
     else:
         left_out |= dict.fromkeys(
-            (*SCORES, *COUNTS, *LISTS),
+            (*JUDGED_COLUMNS, *COUNTS, *LISTS),
             "no claims in the response file; --judge asks a judge for them"
             if asked is None
             else "the judge listed no row's claims",

@@ -251,11 +251,7 @@ def read_rating_table(table: DataTable) -> ItemSet:
         first = table.rows[0].place
         raise first.error(f"no column holds numbers only (found: {', '.join(table.columns)})")
     ignored = [n for n in table.columns if n not in _NOT_CRITERIA and n not in criteria]
-    notes = (
-        (f"{table.path}: columns without numbers are not read_rating_table: {', '.join(ignored)}.",)
-        if ignored
-        else ()
-    )
+    notes = (f"{table.path}: columns without numbers are not read: {', '.join(ignored)}.",) if ignored else ()
     by_rater = "rater" in table.columns
     items = _joined(table, criteria) if by_rater else [_row_item(row, criteria) for row in table.rows]
     if not by_rater:

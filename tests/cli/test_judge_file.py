@@ -10,7 +10,7 @@ import pytest
 
 from tests.cli.command import replay_cli
 from tests.scorers.judges.servers import judge_server
-from tests.tables.scoring.test_recorded import FED, USR, write
+from tests.tables.test_responses import FED, USR, write
 
 
 def rated(prompt, number):

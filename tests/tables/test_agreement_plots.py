@@ -8,7 +8,7 @@ import pytest
 from replay.core.errors import InputError, PluginError
 from replay.tables.agreement_plots import draw_plots
 from replay.tables.agreement_study import StudySettings, agreement_study
-from tests.tables.agreement.test_study import items
+from tests.tables.test_agreement_study import items
 
 NAMES = ["scatter", "differences", "distributions", "correlations"]
 
