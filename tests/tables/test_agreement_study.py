@@ -122,7 +122,7 @@ def test_what_is_left_out_is_said():
 
     assert "4 items joined by id." in text
     assert "1 item is only in scores; left out." in text
-    assert "f1 / overall: 1 items without a score or a rating" in text
+    assert "f1 / overall: 1 item without a score or a rating" in text
     assert text.isascii()
 
 
