@@ -6,9 +6,8 @@ from collections import Counter
 
 from hypothesis import given, strategies as st
 
+from replay.report import LEAST_CHARS, MOST_CHARS
 from replay.report.markdown import (
-    LEAST_CHARS,
-    MOST_CHARS,
     Part,
     comparison_markdown,
     markdown_report,
