@@ -31,8 +31,8 @@ from replay.coreference.reading.words import comparable_words
 from replay.coreference.service.service import CoreferenceService, ResolverChoice
 from replay.results.run import Run
 from replay.scenario.reading import read_choices
+from replay.statistics.interval import UndefinedNumber
 from replay.statistics.rater_agreement import cohen_kappa
-from replay.statistics.undefined import UndefinedNumber
 
 AT_A_TIME = 8
 

@@ -21,8 +21,7 @@ from time import perf_counter, process_time
 
 from aiohttp import web
 
-from replay.results.judge_selection import run_panels
-from replay.results.judging import judge_run
+from replay.results.judging import judge_run, run_panels
 from replay.runs.launch import run_async
 
 AFTER_S = 0.05

@@ -27,7 +27,7 @@ from replay_client import write_conversations
 from side_by_side import server
 from varied_texts import made_up_conversations
 
-from replay.report.load_text import drift_sentences
+from replay.report.load_document import drift_sentences
 from replay.results.run import Run, newest_run
 
 LOOK_EVERY_S = 0.5

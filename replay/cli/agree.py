@@ -11,7 +11,7 @@ from replay.cli.arguments import IntervalOption, JsonOption, ResamplesOption
 from replay.cli.output import echo, echo_json, open_console
 
 if TYPE_CHECKING:
-    from replay.tables.agreement.items import ItemSet
+    from replay.tables.items import ItemSet
 
 
 def agree(
@@ -58,10 +58,11 @@ def agree(
 
     from replay.core.errors import InputError
     from replay.report.plots.drawing import check_can_draw
-    from replay.tables.agreement.plots import draw_plots
-    from replay.tables.agreement.reading import read_items
-    from replay.tables.agreement.study import StudySettings, agreement_study
-    from replay.tables.agreement.text import print_study
+    from replay.report.text import print_document
+    from replay.tables.agreement_document import study_document
+    from replay.tables.agreement_plots import draw_plots
+    from replay.tables.agreement_study import StudySettings, agreement_study
+    from replay.tables.rating_files import read_items
 
     if (score_range is None) != (human_range is None):
         raise InputError("--score-range and --human-range go together")
@@ -86,18 +87,18 @@ def agree(
     if as_json:
         echo_json({**study.to_json(), "plots": [str(file) for file in files]})
         return
-    print_study(study, open_console())
+    print_document(study_document(study), open_console())
     for file in files:
         echo(f"wrote {file}")
 
 
 def _scores(path: Path) -> ItemSet:
     if not path.is_dir():
-        from replay.tables.agreement.reading import read_items
+        from replay.tables.rating_files import read_items
 
         return read_items(path, "scores")
     from replay.results.run import Run
-    from replay.tables.agreement.reading import run_items
+    from replay.tables.rating_files import run_items
 
     return run_items(str(path), *Run(path).scored())
 

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from replay.cli.output import echo
-from replay.report.markdown_limit import LEAST_CHARS
+from replay.report import LEAST_CHARS
 
 ScenarioArgument = Annotated[
     str,

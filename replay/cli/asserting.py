@@ -31,7 +31,7 @@ def show_assertions(run: Run, results: Sequence[AssertionResult], *, junit: Path
     Raises:
         InputError: *junit* can't be written.
     """
-    from replay.report.assertions_text import assertion_lines
+    from replay.report.findings import assertion_lines
     from replay.report.junit import write_junit
     from replay.report.printing import print_lines
 

@@ -21,7 +21,7 @@ from replay.cli.arguments import (
 )
 from replay.cli.output import echo, echo_json, open_console
 from replay.core.errors import InputError
-from replay.report.markdown_limit import MOST_CHARS
+from replay.report import MOST_CHARS
 
 
 def compare(
@@ -98,12 +98,11 @@ def compare(
     """
 
     from replay.cli.asserting import UNDECIDED, exit_code
-    from replay.report.compare_markdown import comparison_markdown
-    from replay.report.compare_text import print_comparison
-    from replay.report.gate_text import gate_lines
+    from replay.report.findings import gate_lines
+    from replay.report.markdown import comparison_markdown
     from replay.report.pairing import two_names
-    from replay.results.baseline import baseline_run
-    from replay.results.comparing import compare as compare_runs
+    from replay.report.text import print_comparison
+    from replay.results.comparing import baseline_run, compare as compare_runs
     from replay.results.run import Run
 
     given = runs or []
@@ -172,9 +171,10 @@ def show_spread(folders: list[Path], *, by_depth: bool, as_json: bool) -> None:
         InputError: there are fewer than two runs, or they have no group in common.
     """
 
-    from replay.report.spread_text import print_spread
+    from replay.report.run_document import spread_document
+    from replay.report.text import print_titled
     from replay.results.run import Run
-    from replay.statistics.run_spread import run_spread, same_answers
+    from replay.statistics.repeats import run_spread, same_answers
 
     if len(folders) < 2:
         raise InputError("--spread needs two runs of one scenario or more; name them")
@@ -205,7 +205,7 @@ def show_spread(folders: list[Path], *, by_depth: bool, as_json: bool) -> None:
         }
         echo_json(content)
     else:
-        print_spread(names, rows, same, notes, open_console())
+        print_titled(spread_document(names, rows, same, notes), open_console())
 
 
 def _differing(one: dict[str, str], other: dict[str, str]) -> list[str]:

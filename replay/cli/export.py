@@ -140,7 +140,7 @@ def _export_spans(
 
 
 def _export_raw(run: Run, out: Path | None) -> None:
-    from replay.report.export_raw import export_raw
+    from replay.report.export import export_raw
 
     if out is None:
         export_raw(run.raw_replies(), binary_output())

@@ -50,9 +50,9 @@ def judge_file(
     from replay.cli.judging import ask_judges, show_estimates, written_panels
     from replay.core.errors import InputError
     from replay.datasets.tables import check_can_write, write_table
-    from replay.tables.scoring.judged_file import cases_for, estimate_cases, judged_rows
-    from replay.tables.scoring.recorded import read_responses
-    from replay.tables.scoring.text import print_judged
+    from replay.report.text import print_document
+    from replay.tables.evaluation import judged_document
+    from replay.tables.responses import cases_for, estimate_cases, judged_rows, read_responses
 
     panels = written_panels(judge, prices=prices, repeats=repeats, cache=not no_cache)
     found = read_responses(responses, format)
@@ -68,7 +68,7 @@ def judge_file(
     if as_json:
         echo_json({"out": str(out), "judges": {one.panel.name: one.panel.signature for one in judged}})
     else:
-        print_judged(judged, open_console())
+        print_document(judged_document(judged), open_console())
         echo(f"wrote {out}; hold it against people with: replay agree {out} {responses}")
     if all(one.tally.unscored == one.tally.verdicts for one in judged):
         echo("no judge gave a number; the notes and the file say why", err=True)

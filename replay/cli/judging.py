@@ -15,15 +15,14 @@ from replay.cli.output import echo, echo_json, open_console
 from replay.cli.signals import INTERRUPTED, cancel_on_signal
 from replay.core.asking.estimate import CostEstimate
 from replay.core.errors import Fault, InputError, ScenarioError
-from replay.results.judge_selection import run_panels
-from replay.results.judging import estimate_run, judge_run
+from replay.results.judging import estimate_run, judge_run, run_panels
 from replay.results.run import Run
 from replay.runs.progress import RunProgress
 from replay.scorers.judges.panel import Panel
 
 if TYPE_CHECKING:
     from replay.scorers.judges.judge import Case
-    from replay.tables.scoring.judged_file import PanelVerdicts
+    from replay.tables.responses import PanelVerdicts
 
 
 def judge_with_progress(folder: Path, panels: Sequence[Panel]) -> None:
@@ -52,7 +51,7 @@ def written_panels(
         ScenarioError: one can't be read or has faults, or two have one name.
     """
     from replay.core.settings.prices import NO_PRICES, read_price_table
-    from replay.results.judge_selection import built_panels
+    from replay.results.judging import built_panels
     from replay.scenario.part_builder import PartBuilder
     from replay.scenario.reading import read_choices
 
@@ -77,7 +76,7 @@ def _read(path: Path) -> str:
 
 def ask_judges(panels: Sequence[Panel], cases: Mapping[str, Sequence[Case]]) -> list[PanelVerdicts]:
     """What *panels* find about their *cases*, by the panel's name, with live progress."""
-    from replay.tables.scoring.judged_file import judge_cases
+    from replay.tables.responses import judge_cases
 
     async def ask(told: Callable[[str, int, int], None]) -> list[PanelVerdicts]:
         return [await judge_cases(panel, cases[panel.name], told) for panel in panels]

@@ -14,7 +14,7 @@ from replay.cli.asserting import exit_code, show_assertions
 from replay.cli.output import echo, echo_json, open_console
 from replay.cli.signals import INTERRUPTED, cancel_on_signal
 from replay.play.event_loop import run_on_loop
-from replay.report.markdown_limit import MOST_CHARS
+from replay.report import MOST_CHARS
 from replay.results.run import Run, newest_run
 from replay.runs.progress import RunProgress
 
@@ -88,7 +88,7 @@ def _nothing_was_answered(run: Run) -> bool:
 
 def _tell_that_nothing_was_answered(failures: Sequence[FailureReason]) -> NoReturn:
     """With *failures*, those that were not shown yet."""
-    from replay.report.failure_text import failure_lines
+    from replay.report.findings import failure_lines
 
     echo(f"no question was answered{':' if failures else '; see Failures above'}", err=True)
     for line in failure_lines(failures):
@@ -114,8 +114,7 @@ def show(
     which is left out where a run has too many (the load report has numbers by depth as well).
     """
     from replay.report.json import report_json
-    from replay.report.load_text import print_load
-    from replay.report.text import print_report
+    from replay.report.text import print_load, print_report
 
     load = run.load_summary(resamples=resamples) if run.is_load() and not markdown else None
     report = None
@@ -129,9 +128,9 @@ def show(
     if load is not None:
         print_load(load, open_console(), failures=run.failures(), full=full)
         if not full:
-            echo(f"all tables: replay report {run.folder} --full")
+            echo("", f"all tables: replay report {run.folder} --full")
         if report is not None:
-            echo("All turns kept one by one, warm-up included", "")
+            echo("", "All turns kept one by one, warm-up included", "")
             report = replace(report, failures=())  # shown already
     if report is None:
         return

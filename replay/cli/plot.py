@@ -57,10 +57,8 @@ def plot(
     """
     from replay.core.errors import InputError
     from replay.report.plots.agreement import agreement_figure
-    from replay.report.plots.by_depth import depth_figure, gap_figure
-    from replay.report.plots.drawing import check_can_draw, format_of, save, style
-    from replay.report.plots.latency import latency_figure
-    from replay.report.plots.plotted import choose
+    from replay.report.plots.by_depth import depth_figure, gap_figure, latency_figure
+    from replay.report.plots.drawing import check_can_draw, choose, format_of, save, style
     from replay.results.run import Run
 
     check_can_draw()

@@ -21,7 +21,7 @@ from replay.cli.arguments import (
     run_folder,
 )
 from replay.cli.output import echo
-from replay.report.markdown_limit import MOST_CHARS
+from replay.report import MOST_CHARS
 
 
 def report(

@@ -76,10 +76,9 @@ def score_file(
 
     from replay.core.errors import InputError
     from replay.datasets.tables import check_can_write, read_table, write_table
-    from replay.tables.scoring.columns import Models
-    from replay.tables.scoring.evaluation_file import check_columns, evaluate
-    from replay.tables.scoring.joining import Field, join as join_tables
-    from replay.tables.scoring.text import print_evaluation
+    from replay.report.text import print_document
+    from replay.tables.evaluation import Models, check_columns, evaluate, evaluation_document
+    from replay.tables.joining import Field, join as join_tables
 
     if out is None and not dry_run:
         raise InputError("--out FILE is missing: where the evaluation file goes")
@@ -99,8 +98,8 @@ def score_file(
         raise InputError("--dry-run says what a judge would take; name one with --judge")
     if judge is not None:
         from replay.cli.judging import ask_judges, show_estimates, written_panels
-        from replay.tables.scoring.asked_claims import check_panel, row_cases
-        from replay.tables.scoring.judged_file import estimate_cases
+        from replay.tables.claims import check_panel, row_cases
+        from replay.tables.responses import estimate_cases
 
         check_columns(column or ())
         (panel,) = written_panels([judge], prices=prices, cache=not no_cache)
@@ -129,5 +128,5 @@ def score_file(
             }
         )
         return
-    print_evaluation(evaluation, open_console())
+    print_document(evaluation_document(evaluation), open_console())
     echo(f"wrote {out}")

@@ -10,6 +10,8 @@ from replay.cli.arguments import JsonOption
 from replay.cli.output import echo_json, open_console
 from replay.cli.study_arguments import DbOption, StudyArgument
 
+WERE = ("was", "were")
+
 if TYPE_CHECKING:
     from replay.study.running.overview import RelativeTime, StudyOverview
 
@@ -37,14 +39,14 @@ def status(path: StudyArgument = Path(), db: DbOption = None, as_json: JsonOptio
 
 def _print(name: str, overview: StudyOverview, ago: RelativeTime, too_fast_s: float) -> None:
     from replay.report.columns import column
-    from replay.report.printing import heading, print_lines, print_table
+    from replay.report.document import PlainLines, ReportDocument, ReportSection, Table
+    from replay.report.numbers import count_text
+    from replay.report.text import print_document
     from replay.study.running.overview import display_value
 
-    console, raters, balance = open_console(), overview.raters, overview.balance
-    heading(console, name)
-    print_table(
-        console,
-        [
+    raters, balance = overview.raters, overview.balance
+    tables = {
+        name: [
             column("rater", [one.rater.name for one in raters], left=True),
             column("where", [one.standing for one in raters], left=True),
             column("done", [str(one.done) for one in raters]),
@@ -52,10 +54,7 @@ def _print(name: str, overview: StudyOverview, ago: RelativeTime, too_fast_s: fl
             column("s/screen", ["-" if one.median_s is None else f"{one.median_s:.1f}" for one in raters]),
             column("too fast", [f"{one.too_fast} of {one.screens}" for one in raters]),
         ],
-    )
-    print_table(
-        console,
-        [
+        "": [
             column("round", [str(one.round) for one in balance]),
             column("work", [one.kind for one in balance], left=True),
             column("system", [one.system or "" for one in balance], left=True),
@@ -65,25 +64,32 @@ def _print(name: str, overview: StudyOverview, ago: RelativeTime, too_fast_s: fl
             column("open", [str(one.open) for one in balance]),
             column("set aside", [str(one.set_aside) for one in balance]),
         ],
-    )
+    }
     if found := overview.agreement:
-        heading(console, "Agreement, on screens that two or more have answered")
-        print_table(
-            console,
-            [
-                column("question", [one.label for one in found], left=True),
-                column("screens", [str(one.items) for one in found]),
-                column("equal", [display_value(one.equal) for one in found], left=True),
-                column("Cohen's kappa", [display_value(one.cohen) for one in found], left=True),
-                column("Fleiss' kappa", [display_value(one.fleiss) for one in found], left=True),
-                column("alpha", [display_value(one.alpha) for one in found], left=True),
-            ],
-        )
-    said = [f"{len(overview.partings)} screens on which raters part."]
+        tables["Agreement, on screens that two or more have answered"] = [
+            column("question", [one.label for one in found], left=True),
+            column("screens", [str(one.items) for one in found]),
+            column("equal", [display_value(one.equal) for one in found], left=True),
+            column("Cohen's kappa", [display_value(one.cohen) for one in found], left=True),
+            column("Fleiss' kappa", [display_value(one.fleiss) for one in found], left=True),
+            column("alpha", [display_value(one.alpha) for one in found], left=True),
+        ]
+    said = [f"{count_text(len(overview.partings), 'screen')} on which raters part."]
     if overview.fast:
-        said.append(f"{len(overview.fast)} screens were answered in less than {too_fast_s:g} s.")
+        said.append(
+            f"{count_text(len(overview.fast), 'screen', WERE)} answered in less than {too_fast_s:g} s."
+        )
     if overview.set_aside:
-        said.append(f"{len(overview.set_aside)} tasks were set aside.")
+        said.append(f"{count_text(len(overview.set_aside), 'task', WERE)} set aside.")
     if overview.withdrawn:
         said.append(f"{overview.withdrawn} withdrew; what they did is erased.")
-    print_lines(console, said)
+    sections = [
+        ReportSection(name=title, title=title, blocks=[Table(columns=lambda _, of=columns: of)])  # type: ignore[misc]
+        for title, columns in tables.items()
+    ]
+    print_document(
+        ReportDocument(
+            title=name, sections=[*sections, ReportSection(name="notes", blocks=[PlainLines(said)])]
+        ),
+        open_console(),
+    )

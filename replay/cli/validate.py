@@ -160,7 +160,7 @@ def _recorded_s(assembly: Assembly) -> float | None:
 def _show_load(assembly: Assembly, within_s: float | None) -> None:
     """How it would be put under load, and whose leave that takes."""
     from replay.load.levels import hosts_under_load
-    from replay.viewer.numbers import duration
+    from replay.report.numbers import duration
 
     load = assembly.load
     assert load is not None

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from replay.core.check_result import CheckResult
 from replay.core.drift_evidence import Drift
 from replay.core.terminal import escape_unprintable
-from replay.report.checks_text import check_title, turn_texts
 from replay.report.drift_text import why_invalid
+from replay.report.findings import check_title, turn_texts
 from replay.report.printing import shorten
 from replay.results.run import Run
 from replay.scenario.assertions.findings import AssertionResult

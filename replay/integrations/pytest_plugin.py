@@ -148,7 +148,7 @@ class AssertionItem(ScenarioItem):
 
     def look_at(self, run: Run) -> None:
         from replay.integrations.failed_turns import turns_against
-        from replay.report.assertions_text import lines_of
+        from replay.report.findings import lines_of
         from replay.results.assertion_results import check_assertions
 
         result = check_assertions(run)[self.position]

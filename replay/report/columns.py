@@ -150,6 +150,11 @@ def score_column(
     return column(column_head(name, unit), cells, left=True)
 
 
+def p_text(p: float | None) -> str:
+    """``.012``, ``<.001``; a dash where nothing was tested."""
+    return NONE if p is None else "<.001" if p < 0.001 else f"{p:.3f}".removeprefix("0")
+
+
 def _plain(value: float, sign: str, digits: int) -> str:
     text = format(value, f"{sign}.{digits}g")
     if "e" not in text:
@@ -170,3 +175,17 @@ def blocks(columns: Sequence[TextColumn], width: int) -> list[list[TextColumn]]:
             found.append([columns[0]])
         found[-1].append(column)
     return found
+
+
+def fit_names(columns: Sequence[TextColumn], names: int, width: int) -> list[TextColumn]:
+    """
+    Return *columns*; where they don't fit *width*, those that name a row as one, which each block repeats.
+
+    The first *names* of them name it, as far as they leave half of the width to the others.
+    """
+    while names and sum(one.width + len(GAP) for one in columns[:names]) > width / 2:
+        names -= 1
+    if names < 2 or len(blocks(columns, width)) == 1:
+        return list(columns)
+    head, *cells = (GAP.join(row) for row in zip(*(one.pad() for one in columns[:names]), strict=True))
+    return [column(head, cells, left=True), *columns[names:]]

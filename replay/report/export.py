@@ -5,6 +5,8 @@ Texts are written exactly as they were asked and answered. In particular an answ
 ``=``, ``+``, ``-`` or ``@`` stays as it is in CSV, where a spreadsheet may take it for a formula: open
 such a file with its columns imported as text, or use one of the other formats. CSV can't tell an empty
 text from a missing one; ``outcome`` tells whether there was an answer.
+
+Replies as they came are JSON lines: one that is UTF-8 is in ``text``, any other in ``base64``.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
@@ -21,11 +24,11 @@ from typing import IO, Any, Literal, Protocol
 
 from replay.core.check_result import CheckResult
 from replay.core.errors import PluginError
+from replay.core.raw_reply import RawReply
 from replay.core.record import TurnRecord
 from replay.statistics.checks import CHECK_COLUMNS, check_rows
 from replay.statistics.score_column import ScoreColumn
-from replay.statistics.steps import STEP_COLUMNS, step_rows
-from replay.statistics.turn_frame import CellType, encodable, turn_columns, turn_rows
+from replay.statistics.turn_frame import STEP_COLUMNS, CellType, encodable, step_rows, turn_columns, turn_rows
 
 Format = Literal["csv", "jsonl", "parquet"]
 Scores = Mapping[str, ScoreColumn]
@@ -160,3 +163,30 @@ def _pyarrow() -> tuple[Any, Any]:
             "or export as csv or jsonl"
         ) from error
     return pyarrow, pyarrow.parquet
+
+
+def export_raw(replies: Iterable[RawReply], stream: IO[bytes]) -> int:
+    """Write a line for each of *replies*, and return their number."""
+    count = 0
+    for reply in replies:
+        line = {
+            "asked_at": reply.asked_at,
+            "conversation": reply.conversation,
+            "system": reply.system,
+            "policy": reply.policy,
+            "depth": reply.depth,
+            "attempt": reply.attempt,
+            "outcome": reply.outcome,
+            "cut_bytes": reply.cut_bytes,
+            **_content(reply.data),
+        }
+        stream.write(json.dumps(encodable(line), ensure_ascii=False).encode() + b"\n")
+        count += 1
+    return count
+
+
+def _content(data: bytes) -> dict[str, str]:
+    try:
+        return {"text": data.decode()}
+    except UnicodeDecodeError:
+        return {"base64": b64encode(data).decode("ascii")}

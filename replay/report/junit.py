@@ -22,10 +22,8 @@ from xml.etree import ElementTree
 from replay.core.check_result import CheckResult
 from replay.core.errors import writing
 from replay.core.terminal import escape_unprintable
-from replay.report.assertions_text import lines_of
-from replay.report.checks_text import check_title, turn_texts
 from replay.report.drift_text import why_invalid
-from replay.report.failure_text import failure_lines
+from replay.report.findings import check_title, failure_lines, lines_of, turn_texts
 from replay.report.printing import shorten
 from replay.scenario.assertions.findings import AssertionResult
 from replay.statistics.failure_reasons import FailureReason

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from replay.report.columns import NONE, Layout, TextColumn, column, score_cells, score_column
-from replay.report.depth_cells import percent
-from replay.report.sparkline import MOST, sparkline
+from replay.report.run_tables import percent
+from replay.report.trends import MOST, sparkline
 from replay.scorers.scorer import SHARE
 from replay.statistics.load.load_cell import LoadCell
 from replay.statistics.load.load_level import GroupLoad, LevelSummary

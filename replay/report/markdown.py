@@ -1,116 +1,239 @@
 """
-A report as GitHub's Markdown, for a comment on a pull request: depth tables, gaps, failures, signatures.
+A document as GitHub's Markdown, for a comment on a pull request.
 
 Names come from scenarios, data and systems, so none of their characters may mean anything: alone they
 stand in code spans, within sentences they are escaped. In a code span nothing is a link, a mention, an
 issue's number or HTML (GitHub Flavored Markdown, section 6.3).
+
+A comment has to fit: GitHub takes 65,536 characters of one, and 1 MiB of a summary. It is made of parts, and
+a part of lines that mean something by themselves: rows, items of a list. Only whole ones are left out, from
+a part's end, so that no table, fold or escape is cut; how many, and where they are, is said in their place.
 """
 
 from __future__ import annotations
 
 import html
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from replay.core.terminal import on_one_line
-from replay.report.assertions_text import assertion_count, lines_against
-from replay.report.checks_text import (
-    MOST,
-    by_group,
-    failed_turns,
-    group_count_columns,
-    more_lines,
-    unchecked_lines,
-)
+from replay.report import MOST_CHARS
 from replay.report.columns import LAYOUTS, TextColumn
-from replay.report.depth_cells import (
-    depth_columns,
-    gap_columns,
-    interval_note,
-    latency_lines,
-    scale_note,
-    total_columns,
+from replay.report.compare_document import comparison_document
+from replay.report.document import (
+    Block,
+    Cases,
+    Inline,
+    Item,
+    ItemList,
+    Name,
+    Pairs,
+    Paragraph,
+    PlainLines,
+    ReportSection,
+    Table,
+    with_remarks,
 )
-from replay.report.failure_text import failure_lines
-from replay.report.markdown_limit import MOST_CHARS, Block, within
-from replay.report.notes import notes
-from replay.report.passed_checks import without_passed_checks
 from replay.report.printing import shorten
-from replay.report.repeats_text import pass_columns, repeat_spread_columns
-from replay.report.rewriting_text import conclusions
-from replay.report.trends import trend_notes, with_trends
+from replay.report.run_document import run_document
 from replay.scenario.assertions.findings import AssertionResult
-from replay.statistics.checks import Checks
-from replay.statistics.repeats import RepeatNumbers
+from replay.statistics.run_comparison import ComparisonReport
 from replay.statistics.run_numbers import Report
 
 LONGEST = 300
-"""Characters of a question, an answer or a finding."""
-MANY_ROWS = 12
-"""A depth table with more rows is folded, so that a comment stays short."""
-
-
-IMPORTANT = ("heading", "totals", "assertions", "failures", "checks", "failed checks", "differences", "notes")
+"""Characters of a question, an answer, a finding or a run's name."""
+RUN_ORDER = (
+    "assertions", "totals", "conclusions", "failures", "checks", "failed checks", "differences",
+    "depth table", "plays", "nothing", "notes", "signatures",
+)  # fmt: skip
+COMPARISON_ORDER = ("gate", "checks", "differences", "notes")
+"""The sections that are shown. Pairs stay in their order: what changed of the checks of each comes first."""
+RUN_IMPORTANT = (
+    "heading", "totals", "conclusions", "assertions", "failures", "checks", "failed checks", "differences",
+    "notes",
+)  # fmt: skip
 """What is shown first where not all has room."""
-WHERE = "`replay report RUN` and its `--html` have all of it"
+COMPARISON_IMPORTANT = ("heading", "gate", "differences", "checks")
+RUN_WHERE = "`replay report RUN` and its `--html` have all of it"
+COMPARISON_WHERE = "`replay compare` without `--markdown` has all of it"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """A part of a page."""
+
+    name: str
+    """What it is, in our own words: ``depth table``."""
+    head: Sequence[str] = ()
+    items: Sequence[str] = ()
+    """Lines of which any may be left out."""
+    foot: Sequence[str] = ()
+
+    @property
+    def size(self) -> int:
+        """Characters of the whole block."""
+        return _size([*self.head, *self.items, *self.foot])
+
+    def within(self, room: int, *, where: str) -> Iterator[str]:
+        """As many lines as *room* has characters for; none, if that is not even one item."""
+        if self.size <= room:
+            yield from (*self.head, *self.items, *self.foot)
+            return
+        left = room - _size([*self.head, *self._more(len(self.items), where), *self.foot])
+        kept = []
+        for item in self.items:
+            if (left := left - _size([item])) < 0:
+                break
+            kept.append(item)
+        if kept:
+            more = self._more(len(self.items) - len(kept), where)
+            yield from (*self.head, *kept, *more, *self.foot)
+
+    def _more(self, count: int, where: str) -> list[str]:
+        return ["", f"_{count:,} more lines of this were left out for room: {where}_", ""]
+
+
+def within(blocks: Sequence[Part], most_chars: int, *, important: Sequence[str], where: str) -> list[str]:
+    """
+    The lines of *blocks*, at most *most_chars* characters of them with their line breaks.
+
+    Where not all has room, blocks whose names are in *important* come first, in that order; each may take
+    half of what is left, and then the first of them the rest. *where* says where everything is.
+    """
+    if sum(block.size for block in blocks) <= most_chars:
+        return [line for block in blocks for line in (*block.head, *block.items, *block.foot)]
+    ranks = {name: rank for rank, name in enumerate(important)}
+    order = sorted(range(len(blocks)), key=lambda n: ranks.get(blocks[n].name, len(ranks)))
+    names = sorted({block.name for block in blocks})
+    room = most_chars - _size(_omission_lines(Counter(dict.fromkeys(names, len(blocks))), where))
+    given: dict[int, int] = {}
+    for n in order:
+        given[n] = min(blocks[n].size, room // 2)
+        room -= given[n]
+    for n in order:
+        more = min(blocks[n].size - given[n], room)
+        given[n] += more
+        room -= more
+    shown = [list(block.within(given[n], where=where)) for n, block in enumerate(blocks)]
+    dropped = Counter(block.name for block, lines in zip(blocks, shown, strict=True) if not lines)
+    return [*(line for lines in shown for line in lines), *_omission_lines(dropped, where)]
+
+
+def _omission_lines(names: Counter[str], where: str) -> list[str]:
+    if not names:
+        return []
+    said = ", ".join(f"{name} ({count:,})" if count > 1 else name for name, count in names.items())
+    return ["", f"_Left out for room: {said}. {where[:1].upper()}{where[1:]}_", ""]
+
+
+def _size(lines: Sequence[str]) -> int:
+    return sum(map(len, lines)) + len(lines)
 
 
 def markdown_report(
-    report: Report,
-    *,
-    title: str,
-    results: Sequence[AssertionResult] = (),
-    most_chars: int = MOST_CHARS,
+    report: Report, *, title: str, results: Sequence[AssertionResult] = (), most_chars: int = MOST_CHARS
 ) -> str:
     """
-    *report* under a heading that names *title*; what became of assertions comes first.
+    Return *report* under a heading that names *title*; what became of assertions comes first.
 
     Not longer than *most_chars*, at least 2,000; what had no room is counted in its place.
     """
-    blocks = _blocks(without_passed_checks(report), title, results)
-    return "\n".join(within(blocks, most_chars, important=IMPORTANT, where=WHERE))
+    document = run_document(report, title=title, results=results)
+    parts = _parts(document.title, document.select(RUN_ORDER))
+    return "\n".join(within(parts, most_chars, important=RUN_IMPORTANT, where=RUN_WHERE))
 
 
-def _blocks(report: Report, title: str, results: Sequence[AssertionResult]) -> list[Block]:
-    blocks = [Block(name="heading", head=[f"### {code(title[:LONGEST])}", ""]), *_assertions(results)]
-    if not report.table.groups:
-        said = [f"- {escape_markdown(sentence)}" for sentence in report.remarks]
-        nothing = ["No turn has been asked yet.", *([""] if said else [])]
-        return [*blocks, Block(name="notes", head=nothing, items=said, foot=[""])]
-    said = ["", *(line for one in conclusions(report) for line in (escape_markdown(one), ""))]
-    totals = table_block("totals", "**All depths**", _totals(report))
-    blocks.append(totals if report.gaps else replace(totals, foot=said))
-    if report.failures:
-        reasons = [f"- {escape_markdown(line)}" for line in failure_lines(report.failures)]
-        blocks.append(Block(name="failures", head=["**Failures**", ""], items=reasons, foot=[""]))
-    blocks += _checks(report.checks) if report.checks else []
-    if report.gaps:
-        baseline = ", ".join(dict.fromkeys(code(gap.first.policy) for gap in report.gaps))
-        heading = f"**Against {baseline}, on the same turns**"
-        table = table_block("differences", heading, markdown_table(gap_columns(report.gaps)))
-        blocks.append(replace(table, foot=said))
-    blocks += _depths(report)
-    blocks += _repeats(report.repeats) if report.repeats else []
-    said = [scale_note(report.table), interval_note(report.table), *trend_notes(report.table), *notes(report)]
-    items = [f"- {escape_markdown(sentence)}" for sentence in said]
-    blocks.append(Block(name="notes", head=["**Notes**", ""], items=items, foot=[""]))
-    scores = {name: column.signature for name, column in report.table.columns.items()}
-    rows = [f"- {code(name)}: {code(one)}" for name, one in {**scores, **report.signatures}.items()]
-    return [*blocks, details_block("signatures", "Signatures", items=rows)]
+def comparison_markdown(
+    report: ComparisonReport, *, gate: Sequence[str] = (), most_chars: int = MOST_CHARS
+) -> str:
+    """
+    Return *report* under a heading that names both runs; first *gate*, lines on what the build fails on.
+
+    Not longer than *most_chars*, at least 2,000; what had no room is counted in its place.
+    """
+    document = comparison_document(report, gate=gate)
+    parts = _parts(document.title, [one for one in document.sections if one.name in COMPARISON_ORDER])
+    return "\n".join(within(parts, most_chars, important=COMPARISON_IMPORTANT, where=COMPARISON_WHERE))
 
 
-def table_block(name: str, heading: str, table: Sequence[str]) -> Block:
-    """A table, whose first two lines are its own heading."""
-    return Block(name=name, head=[heading, "", *table[:2]], items=table[2:], foot=[""])
+def _parts(title: Inline, sections: Sequence[ReportSection]) -> list[Part]:
+    remarks = [remark for section in sections for remark in section.remarks]
+    heading = Part(name="heading", head=[f"### {_inline(title)}", ""])
+    return [heading, *(_part(with_remarks(section, remarks)) for section in sections)]
 
 
-def details_block(
-    name: str, summary: str, *, head: Sequence[str] = (), items: Sequence[str], foot: Sequence[str] = ()
-) -> Block:
-    """*items* between *head* and *foot*, shown once somebody asks for them."""
-    *start, end, last = details(summary, [])
-    return Block(name=name, head=[*start[:2], *head], items=items, foot=[*foot, "", end, last])
+def _part(section: ReportSection) -> Part:
+    """Return *section*: its first table or list may be cut short, and lists that follow a table at once."""
+    head: list[str] = []
+    items: list[str] = []
+    foot: list[str] = []
+    title = section.lead + _inline(section.title, folded=section.folded)
+    if section.folded:
+        # The empty lines make what is inside Markdown again.
+        head = [f"<details><summary>{title}</summary>", ""]
+    elif title:
+        head = [f"**{title}**", ""]
+    for block in section.blocks:
+        lines = _lines(block)
+        if isinstance(block, Paragraph | PlainLines):
+            text = [part for line in lines for part in (line, "")]
+            if items:
+                foot += ["", *text[:-1]]
+            else:
+                head += text
+        elif isinstance(block, Table):
+            head += lines[:2]
+            items += lines[2:]
+        else:
+            items += [*([""] if items and items[-1].startswith("|") else []), *lines]
+    if section.folded:
+        foot += ["", "</details>"]
+    return Part(name=section.name, head=head, items=items, foot=[*foot, ""] if items or foot else foot)
+
+
+def _lines(block: Block) -> list[str]:
+    match block:
+        case Paragraph():
+            return [escape_markdown(sentence) for sentence in block.sentences]
+        case PlainLines():
+            return [escape_markdown(line) for line in block.lines]
+        case ItemList():
+            return [line for item in block.items for line in _item(item)]
+        case Pairs():
+            return [f"- {code(name)}: {code(text)}" for name, text in block.texts.items()]
+        case Cases():
+            lines = []
+            for case in block.cases:
+                lines.append(f"- {escape_markdown(shorten(case.title, LONGEST))}")
+                lines += [
+                    f"  - {name}: {escape_markdown(shorten(text, LONGEST))}" for name, text in case.texts
+                ]
+            return [*lines, *([f"- {escape_markdown(block.more)}"] if block.more else [])]
+        case Table():
+            columns = block.columns(LAYOUTS[0])
+            named = [as_code(one) for one in columns[: block.named]]
+            return markdown_table([*named, *columns[block.named :]], named=block.named)
+        case _:
+            return []
+
+
+def _item(item: str | Item, indent: str = "") -> Iterator[str]:
+    if isinstance(item, str):
+        yield f"{indent}- {escape_markdown(item)}"
+        return
+    mark = f"{'**FAILED**' if item.mark == 'FAILED' else item.mark}: " if item.mark else ""
+    yield f"{indent}- {mark}{escape_markdown(item.text)}"
+    for below in item.below:
+        yield from _item(below, f"{indent}  ")
+
+
+def _inline(text: Inline, *, folded: bool = False) -> str:
+    """Return a title, names in it as code; of a fold as HTML, which is not looked at for Markdown."""
+    write = _html if folded else code
+    parts = (text,) if isinstance(text, str) else text
+    return "".join(write(one[:LONGEST]) if isinstance(one, Name) else one for one in parts)
 
 
 def code(text: str, *, cell: bool = False) -> str:
@@ -138,92 +261,9 @@ def _opening(mark: str) -> str:
     return f"\\{mark}" if mark in "-+>" else f"{mark}<!-- -->"
 
 
-def _assertions(results: Sequence[AssertionResult]) -> list[Block]:
-    if not results:
-        return []
-    lines = []
-    for one in sorted(results, key=lambda one: one.holds):
-        lines.append(f"- {'ok' if one.holds else '**FAILED**'}: {escape_markdown(one.assertion.title)}")
-        for finding in one.findings:
-            lines.append(f"  - {escape_markdown(f'{finding.group}: {finding.summary}')}")
-            lines += [f"    - {escape_markdown(line)}" for line in lines_against(finding)]
-    head = [f"**{assertion_count(results)}**", ""]
-    return [Block(name="assertions", head=head, items=lines, foot=[""])]
-
-
-def _checks(checks: Checks) -> list[Block]:
-    groups = by_group(checks)
-    columns = group_count_columns(checks)
-    table = markdown_table([*map(as_code, columns[:3]), *columns[3:]], named=3)
-    reasons = [
-        f"- {escape_markdown(f'{group}: {line}')}"
-        for group, found in groups.items()
-        for line in unchecked_lines(found)
-    ]
-    counts = Block(
-        name="checks",
-        head=["**Checks**", "", *table[:2]],
-        items=[*table[2:], *([""] if reasons else []), *reasons],
-        foot=[""],
-    )
-    turns = failed_turns(checks.failed)
-    lines = []
-    for one in turns[:MOST]:
-        lines.append(f"- {escape_markdown(shorten(one.title(names_groups=len(groups) > 1), LONGEST))}")
-        lines += [f"  - {name}: {escape_markdown(shorten(text, LONGEST))}" for name, text in one.texts]
-    lines += [f"- {escape_markdown(line)}" for line in more_lines(turns)]
-    if not turns:
-        return [counts]
-    return [counts, Block(name="failed checks", head=["**Failed checks**", ""], items=lines, foot=[""])]
-
-
-def _totals(report: Report) -> list[str]:
-    """One row for each system and policy: what a reviewer looks at first."""
-    system, policy, turns, *others = total_columns(report.table)
-    count = len(report.table.columns)
-    scores = with_trends(others[:count], report.table)
-    named = map(as_code, (system, policy))
-    return markdown_table([*named, turns, *scores, *others[count:]], named=2)
-
-
 def as_code(named: TextColumn) -> TextColumn:
     """A column of names, made Markdown."""
     return replace(named, cells=tuple(code(cell, cell=True) for cell in named.cells))
-
-
-def _depths(report: Report) -> Iterator[Block]:
-    for group in report.table.groups:
-        table = markdown_table(depth_columns(group, report.table))
-        below = ["", *latency_lines(group.total)]
-        if _long(report):
-            summary = f"By depth: {_html(str(group.group))}"
-            yield details_block("depth table", summary, head=table[:2], items=table[2:], foot=below)
-        else:
-            heading = f"**By depth: {code(group.group.system)}, {code(group.group.policy)}**"
-            head = [heading, "", *table[:2]]
-            yield Block(name="depth table", head=head, items=table[2:], foot=[*below, ""])
-
-
-def _repeats(repeats: RepeatNumbers) -> Iterator[Block]:
-    for group in dict.fromkeys(row.group for row in repeats.spread):
-        columns = (
-            pass_columns(repeats, group, LAYOUTS[0]),
-            repeat_spread_columns(repeats, group, LAYOUTS[0]),
-        )
-        first, *more = (markdown_table(one) for one in columns if one)
-        summary = f"{repeats.times} plays of each conversation: {_html(str(group))}"
-        foot = [line for table in more for line in ("", *table)]
-        yield details_block("plays", summary, head=first[:2], items=first[2:], foot=foot)
-
-
-def _long(report: Report) -> bool:
-    return sum(len(group.rows) for group in report.table.groups) > MANY_ROWS
-
-
-def details(summary: str, lines: Iterable[str]) -> list[str]:
-    """*lines* that are shown once somebody asks for them."""
-    # The empty lines make what is inside Markdown again.
-    return [f"<details><summary>{summary}</summary>", "", *lines, "", "</details>", ""]
 
 
 def _html(text: str) -> str:

@@ -1,20 +1,37 @@
-"""What a reader of a depth table should know beside its numbers, in words."""
+"""
+What to know beside a run's numbers, in words: what they come to, leave out and may be doubted for.
+
+A column of a kind of checks that all passed is no news: texts for people leave it out and say so, files for
+programs have it. A data set may have checks of a dozen kinds, and a dozen columns of 100 per cent hide the
+one of 97.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import groupby
 
 from replay.core.check_result import NO_CHECK
-from replay.report.repeats_text import repeat_notes
+from replay.core.expectation import ALL_CHECKS
+from replay.report.numbers import count_text
+from replay.report.run_tables import names_of
+from replay.statistics.depth_row import FEW_CONVERSATIONS
 from replay.statistics.depth_table import DepthTable, GroupTable
 from replay.statistics.interval import FEW, NO_RESAMPLES
-from replay.statistics.run_numbers import Report
+from replay.statistics.paired import DifferenceRow
+from replay.statistics.repeats import RepeatNumbers
+from replay.statistics.run_numbers import HiddenPoints, Report, WordingAgreement
 
-FEW_CONVERSATIONS = 5
-"""Below this many conversations a depth's numbers say little."""
+HAVE, WAS = ("has", "have"), ("was", "were")
 LAG_SHARE = 0.1
 """Of the median latency; a loop that lags by more disturbs the latencies it measures."""
+_WHOSE = {"rewrite": "rewriting", "replace": "people's wording"}
+CHANCE = " (could be chance)"
+_LEFT = (
+    "What is not given back is wrong answers in the history, or drift that the new words missed or spoiled."
+)
 
 
 def notes(report: Report) -> list[str]:
@@ -53,41 +70,43 @@ def _names(groups: list[GroupTable], table: DepthTable) -> str:
 
 def _failures(group: GroupTable) -> Iterable[str]:
     if group.total.failed:
-        yield f"{_turns(group.total.failed)} failed ({_listed(group.total.failures)})."
+        yield f"{count_text(group.total.failed, 'turn')} failed ({_listed(group.total.failures)})."
 
 
 def _skipped(group: GroupTable) -> Iterable[str]:
     if group.total.skipped:
-        yield f"{_turns(group.total.skipped)} filtered out: the question was invalid and was not asked."
+        turns = count_text(group.total.skipped, "turn")
+        yield f"{turns} filtered out: the question was invalid and was not asked."
 
 
 def _not_found(group: GroupTable) -> Iterable[str]:
     if count := group.total.not_found:
-        asked = "question was" if count == 1 else "questions were"
-        yield f"{count} invalid {asked} asked as recorded: the data has no standalone form."
+        asked = count_text(count, "invalid question", WAS)
+        yield f"{asked} asked as recorded: the data has no standalone form."
 
 
 def _rewrite_failed(group: GroupTable) -> Iterable[str]:
     if count := group.total.rewrite_failed:
-        asked = "question was" if count == 1 else "questions were"
-        yield f"{count} {asked} asked as recorded: the rewriting failed (edit_note in the turns says why)."
+        asked = count_text(count, "question", WAS)
+        yield f"{asked} asked as recorded: the rewriting failed (edit_note in the turns says why)."
 
 
 def _not_judged(group: GroupTable) -> Iterable[str]:
     if count := group.total.not_judged:
         reasons = {why.removeprefix("the question is "): n for why, n in group.total.unjudged.items()}
-        yield f"{count:,} question{'' if count == 1 else 's'} not judged: {_listed(reasons)}."
+        yield f"{count_text(count, 'question')} not judged: {_listed(reasons)}."
 
 
 def _shortened(group: GroupTable) -> Iterable[str]:
     if count := group.total.shortened:
-        questions = f"{count:,} question{'' if count == 1 else 's'}"
+        questions = count_text(count, "question")
         yield f"{questions} judged after texts too long to be read whole; beginnings and ends were read."
 
 
 def _unreached(group: GroupTable) -> Iterable[str]:
     if group.total.unreached:
-        yield f"{_turns(group.total.unreached)} never asked: the conversation or the run stopped before."
+        turns = count_text(group.total.unreached, "turn")
+        yield f"{turns} never asked: the conversation or the run stopped before."
 
 
 def _unscored(group: GroupTable) -> Iterable[str]:
@@ -99,7 +118,7 @@ def _unscored(group: GroupTable) -> Iterable[str]:
     for reasons, names in by_reasons.items():
         if reasons:
             count = sum(times for _, times in reasons)
-            yield f"{_turns(count)} without {', '.join(names)} ({_listed(dict(reasons))})."
+            yield f"{count_text(count, 'turn')} without {', '.join(names)} ({_listed(dict(reasons))})."
 
 
 def _without_interval(group: GroupTable) -> Iterable[str]:
@@ -144,10 +163,6 @@ def _milliseconds(duration_s: float) -> str:
     return f"{1000 * duration_s:.3g} ms"
 
 
-def _turns(count: int) -> str:
-    return f"{count:,} turn{'' if count == 1 else 's'}"
-
-
 def _listed(counts: Mapping[str, int]) -> str:
     if len(counts) == 1:
         return next(iter(counts))
@@ -163,3 +178,138 @@ def _ranges(depths: list[int]) -> str:
         else:
             runs.append([depth])
     return ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]} to {run[-1]}" for run in runs)
+
+
+def repeat_notes(repeats: RepeatNumbers) -> list[str]:
+    """How the tables are to be read."""
+    said = [
+        f"each conversation was played {repeats.times} times. pass^k: all of k plays of a turn pass, or of a "
+        "whole conversation, which passes where all its turns do; pass@k: at least one of them. Both in per "
+        "cent, by the unbiased estimates.",
+        "intervals speak of other conversations; sd, the standard deviation between plays (n - 1), of other "
+        "answers to the same ones.",
+    ]
+    missing = max((curve.incomplete for curve in repeats.curves), default=0)
+    if missing:
+        said.append(
+            "incomplete: cases with a play that has no score, as where an ask failed; such a play counts "
+            "neither as passed nor as missed, and a case counts up to the k that it has plays for."
+        )
+    for one in repeats.same:
+        of = f"{one.same:,} of {count_text(one.turns, 'turn')} ({100 * one.same / one.turns:.1f} %)"
+        said.append(f"{one.group}: {of} were answered alike in every play.")
+    if repeats.seeds:
+        said.append(f"seeds sent: {names_of(repeats.seeds).replace('/', ', ')}.")
+    return said
+
+
+def conclusions(report: Report) -> list[str]:
+    """
+    Return what a run comes to, in a sentence for each system.
+
+    That is what recorded answers hide, or where the run can't tell that, how often drift was detected.
+    """
+    if report.hidden:
+        return hidden_sentences(report.hidden)
+    judged = [one for one in report.table.groups if one.total.drift_checked]
+    systems = [list(groups) for _, groups in groupby(judged, lambda one: one.group.system)]
+    return [
+        (f"{groups[0].group.system}: " if len(systems) > 1 else "") + _drift_sentence(groups)
+        for groups in systems
+    ]
+
+
+def _drift_sentence(groups: Sequence[GroupTable]) -> str:
+    shares = [
+        f"{one.total.invalid:,} of {one.total.drift_checked:,} questions under {one.group.policy} "
+        f"({100 * one.total.invalid / one.total.drift_checked:.1f} %)"
+        for one in groups
+    ]
+    return (
+        f"Drift was detected in {' and in '.join(shares)}: after the system's own answers they no longer "
+        "mean the same."
+    )
+
+
+def hidden_sentences(hidden: Sequence[HiddenPoints]) -> list[str]:
+    """
+    Return a sentence for each system, which is named where there are several.
+
+    "Could be chance" stands behind whatever has an interval that includes 0, or none. Where nothing is
+    hidden, there is nothing to give back.
+    """
+    return [
+        (f"{one.gap.second.system}: " if len(hidden) > 1 else "") + _hidden_sentence(one) for one in hidden
+    ]
+
+
+def _hidden_sentence(one: HiddenPoints) -> str:
+    gap, score = one.gap.total, one.gap.score
+    points, start = _points(gap), "Testing with recorded answers hides"
+    if points == "0.0":
+        return f"{start} nothing here: {score} is the same with the system's own."
+    if not points.startswith("-"):
+        return f"{start} nothing here: {score} is {points} points higher with the system's own{_chance(gap)}."
+    given = [f"{_WHOSE[policy]} {_recovery_text(back.total)}" for policy, back in one.given_back.items()]
+    then = f"; {' and '.join(given)}. {_LEFT}" if given else "."
+    return f"{start} {points[1:]} points of {score}{_chance(gap)}{then}"
+
+
+def _recovery_text(gap: DifferenceRow) -> str:
+    points = _points(gap)
+    if points == "0.0":
+        return "gives back nothing here"
+    if points.startswith("-"):
+        return f"gives back nothing here but costs {points[1:]} more{_chance(gap)}"
+    return f"gives back {points}{_chance(gap)}"
+
+
+def _points(gap: DifferenceRow) -> str:
+    points = f"{100 * (gap.value or 0.0):.1f}"
+    return "0.0" if points == "-0.0" else points
+
+
+def _chance(gap: DifferenceRow) -> str:
+    certain = gap.low is not None and gap.high is not None and (gap.low > 0 or gap.high < 0)
+    return "" if certain else CHANCE
+
+
+def wording_sentences(agreements: Sequence[WordingAgreement]) -> list[str]:
+    """Return a sentence for each group: how often its wording agrees with the data's."""
+
+    def they(count: int, one: str, several: str) -> str:
+        return f"{count:,} {one if count == 1 else several}"
+
+    return [
+        f"{one.group}: {count_text(one.questions, 'rewritten question', HAVE)} a standalone form in the "
+        f"data. {they(one.equal, 'equals', 'equal')} it word for word, "
+        f"{they(one.same_things, 'names the same things (has', 'name the same things (have')} the same "
+        f"content words), {they(one.nothing_else, 'names', 'name')} nothing that it doesn't."
+        for one in agreements
+    ]
+
+
+def without_passed_checks(report: Report) -> Report:
+    """*report* without the columns of single kinds of checks that passed everywhere, and a remark on them."""
+    columns = report.table.columns
+    passed = [
+        name
+        for name in columns
+        if name.startswith(f"{ALL_CHECKS}.")
+        and all(group.total.scores[name].value in (1.0, None) for group in report.table.groups)
+    ]
+    if not passed:
+        return report
+    remark = f"all passed wherever they were looked at, so in no column here: {', '.join(passed)}."
+    repeats = report.repeats and replace(
+        report.repeats,
+        curves=tuple(curve for curve in report.repeats.curves if curve.score not in passed),
+        spread=tuple(row for row in report.repeats.spread if row.score not in passed),
+    )
+    return replace(
+        report,
+        repeats=repeats,
+        table=replace(report.table, columns={n: c for n, c in columns.items() if n not in passed}),
+        gaps=tuple(gap for gap in report.gaps if gap.score not in passed),
+        remarks=(*report.remarks, remark),
+    )

@@ -1,5 +1,5 @@
 """
-What a report on a console is made of: headings, tables, lists and signatures.
+What is printed on a console: headings, lines and lists.
 
 All our own characters are ASCII, so that a pipe with a modest encoding can take them.
 """
@@ -7,7 +7,7 @@ All our own characters are ASCII, so that a pipe with a modest encoding can take
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from typing import TextIO
 
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -15,7 +15,7 @@ from rich.segment import Segment
 from rich.text import Text
 
 from replay.core.terminal import escape_unprintable
-from replay.report.columns import NONE, TextColumn, table_lines
+from replay.report.columns import NONE
 
 
 class VisibleConsole(Console):
@@ -57,33 +57,14 @@ def shorten(text: str | None, width: int) -> str:
     return NONE if text is None else textwrap.shorten(text, max(20, width), placeholder=" ...") or '""'
 
 
-def print_table(
-    console: Console, columns: Sequence[TextColumn], *, total: bool = False, below: Iterable[str] = ("",)
-) -> None:
-    """A table as wide as the console at most, then the lines *below* it; *total* sets the last row apart."""
-    print_lines(console, [*table_lines(columns, width=console.width, total=total), *below])
-
-
-def print_items(console: Console, items: Iterable[str], *, break_words: bool = True) -> None:
-    """A list; *break_words* breaks a word that is longer than the console is wide."""
+def print_items(console: Console, items: Iterable[str]) -> None:
+    """Print a list; a word that is longer than the console is wide stays whole, so that it can be copied."""
     wrapper = textwrap.TextWrapper(
         console.width,
         initial_indent="- ",
         subsequent_indent="  ",
         break_on_hyphens=False,
-        break_long_words=break_words,
+        break_long_words=False,
     )
     for item in items:
         print_lines(console, wrapper.wrap(escape_unprintable(item, keep="\n")))
-
-
-def section(console: Console, title: str, items: Iterable[str], *, break_words: bool = True) -> None:
-    heading(console, title)
-    print_items(console, items, break_words=break_words)
-
-
-def print_signatures(console: Console, signatures: Mapping[str, str]) -> None:
-    """One line each however narrow the console, so that it can be copied."""
-    heading(console, "Signatures")
-    width = max(map(len, signatures), default=0)
-    print_lines(console, (f"{name.ljust(width)}  {signature}" for name, signature in signatures.items()))

@@ -25,11 +25,10 @@ from replay.report.columns import (
     score_cells,
     table_lines,
 )
-from replay.report.depth_cells import depth_columns
-from replay.report.notes import FEW_CONVERSATIONS
 from replay.report.printing import print_lines
-from replay.report.sparkline import can_show_bars
-from replay.report.trends import TREND_NOTE, Scales, trend_bars
+from replay.report.run_tables import depth_columns
+from replay.report.trends import TREND_NOTE, Scales, Trend, can_show_bars, trend_bars
+from replay.statistics.depth_row import FEW_CONVERSATIONS
 from replay.statistics.depth_table import DepthTable, GroupTable
 
 _INTERVAL = r"\[[-+0-9., ]+\]"
@@ -42,8 +41,9 @@ def has_person(console: Console) -> bool:
     return console.is_terminal and can_show_bars(console.encoding)
 
 
-def print_group(group: GroupTable, table: DepthTable, console: Console, known: Scales) -> list[str]:
-    """Print one group's table; returns the scores that were folded."""
+def print_trends(trend: Trend, console: Console) -> list[str]:
+    """Print a depth table with its trends; returns the scores that were folded."""
+    group, table, known = trend.group, trend.table, trend.scales
     columns, folded = _fitting(group, table, console.width, known)
     lines = table_lines(columns, width=console.width, total=False)
     is_whole = len(blocks(columns, console.width)) == 1

@@ -1,6 +1,5 @@
 """
-A report as text: a table for each system and policy, what the policies change against gold on the same
-turns, then notes in words and the signatures.
+A document in a terminal or a pipe.
 
 A terminal gets sparklines and colour, see ``replay.report.terminal``. Everything else gets ASCII, as far as
 it is ours, so that a pipe with a modest encoding can take it.
@@ -14,88 +13,119 @@ from textwrap import wrap
 from rich.console import Console
 
 from replay.core.terminal import escape_unprintable
-from replay.report.checks_text import print_checks
-from replay.report.columns import fitting, table_lines
-from replay.report.depth_cells import (
-    depth_columns,
-    gap_columns,
-    interval_note,
-    latency_lines,
-    names_of,
-    scale_note,
+from replay.report.columns import LAYOUTS, Layout, fit_names, fitting, table_lines
+from replay.report.compare_document import comparison_document
+from replay.report.document import (
+    Block,
+    Cases,
+    ChartFigure,
+    ItemList,
+    Pairs,
+    Paragraph,
+    PlainLines,
+    ReportDocument,
+    ReportSection,
+    Table,
+    plain_text,
+    with_remarks,
 )
-from replay.report.failure_text import failure_lines
-from replay.report.notes import notes
-from replay.report.passed_checks import without_passed_checks
-from replay.report.people_text import print_people
-from replay.report.printing import heading, print_lines, print_signatures, print_table, section
-from replay.report.repeats_text import print_repeats
-from replay.report.rewriting_text import conclusions
-from replay.report.terminal import coloured_difference, has_person, print_group, trend_note
-from replay.report.trends import scales
+from replay.report.load_document import load_document
+from replay.report.printing import heading, print_items, print_lines, shorten
+from replay.report.run_document import run_document
+from replay.report.terminal import coloured_difference, has_person, print_trends, trend_note
+from replay.report.trends import Trend
 from replay.statistics.failure_reasons import FailureReason
+from replay.statistics.load.load_summary import LoadSummary
+from replay.statistics.run_comparison import ComparisonReport
 from replay.statistics.run_numbers import Report
+
+NOT_HERE = ("assertions", "totals", "figures")
+"""Sections for other outputs: the command line shows assertions by itself, and depth tables have totals."""
 
 
 def print_report(report: Report, console: Console) -> None:
     """Print *report*, as compactly as the console's width asks for."""
-    report = without_passed_checks(report)
-    table, gaps = report.table, report.gaps
-    if not table.groups:
-        console.print("No turn has been asked yet.")
-        if report.remarks:
-            section(console, "Notes", list(report.remarks))
-        return
-    about_trends = _tables_for_people(report, console) if has_person(console) else _tables(report, console)
-    if not gaps:
-        _print_conclusions(report, console)
-    if report.checks:
-        print_checks(report.checks, console)
-    if gaps:
-        layout = fitting(console.width, lambda layout: [gap_columns(gaps, layout)])
-        heading(console, f"Against {names_of(g.first.policy for g in gaps)}, on the same turns")
-        lines = table_lines(gap_columns(gaps, layout), width=console.width, total=False)
-        print_lines(console, [*map(coloured_difference, lines), ""])
-        _print_conclusions(report, console)
-    if report.repeats:
-        print_repeats(report.repeats, console)
-    if report.people:
-        print_people(report.people, console)
-    print_failures(report.failures, console)
-    section(console, "Notes", [scale_note(table), interval_note(table), *about_trends, *notes(report)])
+    print_document(run_document(report), console)
+
+
+def print_comparison(report: ComparisonReport, console: Console, *, flips: int = 0) -> None:
+    """Print *report*; the turns that flipped are counted, and at most *flips* listed for each pair."""
+    print_titled(comparison_document(report, flips=flips), console)
+
+
+def print_load(
+    summary: LoadSummary, console: Console, *, failures: Sequence[FailureReason] = (), full: bool = False
+) -> None:
+    """Print one screen of *summary* and why turns failed, or with *full* every table."""
+    print_document(load_document(summary, failures=failures, full=full, bars=has_person(console)), console)
+
+
+def print_titled(document: ReportDocument, console: Console) -> None:
+    """Print *document* below its title."""
+    heading(console, plain_text(document.title))
     print_lines(console, [""])
-    scores = {name: column.signature for name, column in table.columns.items()}
-    print_signatures(console, {**scores, **report.signatures})
+    print_document(document, console)
 
 
-def _print_conclusions(report: Report, console: Console) -> None:
-    for sentence in conclusions(report):
-        print_lines(console, [*wrap(escape_unprintable(sentence), console.width), ""])
-
-
-def print_failures(failures: Sequence[FailureReason], console: Console) -> None:
-    """Each of *failures* in full, if there is any."""
-    if failures:
-        section(console, "Failures", failure_lines(failures), break_words=False)
-        print_lines(console, [""])
-
-
-def _tables(report: Report, console: Console) -> list[str]:
-    table = report.table
-    layout = fitting(console.width, lambda layout: [depth_columns(g, table, layout) for g in table.groups])
-    for group in table.groups:
-        heading(console, str(group.group))
-        below = [*latency_lines(group.total), ""]
-        print_table(console, depth_columns(group, table, layout), total=True, below=below)
-    return []
-
-
-def _tables_for_people(report: Report, console: Console) -> list[str]:
-    """With sparklines; returns what is to be said of them."""
-    known = scales(report.table)
+def print_document(document: ReportDocument, console: Console) -> None:
+    """Print *document*, an empty line between its sections, as compactly as *console*'s width asks for."""
+    shown = [section for section in document.sections if section.name not in NOT_HERE]
+    remarks: list[str] = []
     folded: dict[str, None] = {}
-    for group in report.table.groups:
-        heading(console, str(group.group))
-        folded |= dict.fromkeys(print_group(group, report.table, console, known))
-        print_lines(console, [*latency_lines(group.total), ""])
-    return trend_note(list(folded)) if report.table.columns else []
+    trends = has_person(console) and any(_trend(block) for one in shown for block in one.blocks)
+    for place, section in enumerate(shown):
+        if place:
+            print_lines(console, [""])
+        if section.title:
+            heading(console, plain_text(section.title))
+        layout = _layout(section.name, shown, console)
+        before: Block | None = None
+        for block in with_remarks(section, [*(trend_note(list(folded)) if trends else []), *remarks]).blocks:
+            if before is not None and Paragraph in (type(block), type(before)):
+                print_lines(console, [""])
+            folded |= dict.fromkeys(_print_block(block, layout, console))
+            before = block
+        remarks += section.remarks
+
+
+def _trend(block: Block) -> Trend | None:
+    """Return what may be drawn below *block*."""
+    return block.trend if isinstance(block, Table) and block.trend and block.trend.table.columns else None
+
+
+def _layout(name: str, sections: Sequence[ReportSection], console: Console) -> Layout:
+    """Return the layout that the tables of all *sections* of one name have in common."""
+    blocks = [block for section in sections if section.name == name for block in section.blocks]
+    tables = [block for block in blocks if isinstance(block, Table)]
+    if not tables:
+        return LAYOUTS[0]
+    return fitting(console.width, lambda layout: [one.columns(layout) for one in tables])
+
+
+def _print_block(block: Block, layout: Layout, console: Console) -> list[str]:
+    """Print *block*; returns the scores that were folded for room."""
+    match block:
+        case Paragraph():
+            for sentence in block.sentences:
+                print_lines(console, wrap(escape_unprintable(sentence), console.width))
+        case PlainLines():
+            print_lines(console, block.lines)
+        case ItemList():
+            print_items(console, map(str, block.items))
+        case Pairs():
+            width = max(map(len, block.texts), default=0)
+            print_lines(console, (f"{name.ljust(width)}  {text}" for name, text in block.texts.items()))
+        case Cases():
+            for case in block.cases:
+                texts = (f"  {name:6}  {shorten(text, console.width - 10)}" for name, text in case.texts)
+                print_lines(console, [shorten(case.title, console.width), *texts])
+            print_lines(console, [block.more] if block.more else [])
+        case Table():
+            if (trend := _trend(block)) and has_person(console):
+                return print_trends(trend, console)
+            columns = fit_names(block.columns(layout), block.named, console.width)
+            lines = table_lines(columns, width=console.width, total=block.total)
+            print_lines(console, map(coloured_difference, lines) if block.signed else lines)
+        case ChartFigure():
+            pass
+    return []

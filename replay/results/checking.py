@@ -20,8 +20,8 @@ from replay.core.errors import ReplayError
 from replay.core.expectation import Expectation
 from replay.core.logs import log_event
 from replay.core.record import TurnRecord
-from replay.results.check_verdicts import StoredVerdicts
 from replay.results.scoring import stored_score
+from replay.results.verdict_columns import StoredVerdicts
 from replay.scorers.checks.bounded import FailedCallError
 from replay.scorers.checks.check import CheckInput, CheckOutcome, Verdicts
 from replay.scorers.checks.kinds import KINDS, check_of, columns_of

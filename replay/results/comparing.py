@@ -11,6 +11,7 @@ from replay.core.errors import InputError
 from replay.report.pairing import pair_groups, select_groups
 from replay.results.run import Run
 from replay.statistics.interval import IntervalMethod
+from replay.store.reader import DATABASE
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,10 +40,16 @@ class RunComparison:
         return "RunComparison({!r}, {!r})".format(*self.report.runs)
 
     def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
-        """What a notebook shows."""
-        from replay.results.notebook_display import comparison_bundle
+        """Return the comparison as text and HTML."""
+        from replay.results.notebook_display import comparison_view
 
-        return comparison_bundle(self.report, self.gate)
+        return comparison_view(self.report, self.gate).bundle
+
+    def _ipython_display_(self) -> None:
+        """Show the comparison with its figures in a notebook."""
+        from replay.results.notebook_display import comparison_view
+
+        comparison_view(self.report, self.gate).show()
 
     def to_json(self) -> dict[str, Any]:
         """Plain values for JSON, those of ``replay compare --json``; scores are shares."""
@@ -148,3 +155,22 @@ def _with_operational(run: ScoredRun, names: Sequence[str]) -> ScoredRun:
         and not isinstance(scorer, TotalCost)  # a sum over turns, which a comparison's few would not be
     }
     return replace(run, scores={**run.scores, **read})
+
+
+def baseline_run(folder: Path) -> Path | None:
+    """
+    The run in *folder*: itself, or the only one in it; None where there is nothing yet.
+
+    Raises:
+        InputError: it holds something else, or several runs.
+    """
+    if (folder / DATABASE).is_file():
+        return folder
+    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
+        return None
+    found = sorted(path.parent for path in folder.glob(f"*/{DATABASE}"))
+    if len(found) != 1:
+        several = f"{len(found)} runs ({', '.join(run.name for run in found[:5])}); name one of them"
+        nothing = f"something, but no run (no {DATABASE}); name a run's folder, or one that isn't there yet"
+        raise InputError(f'--baseline "{folder}" holds {several if found else nothing}')
+    return found[0]

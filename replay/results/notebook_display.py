@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from io import StringIO
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from replay.report.document import ReportDocument
     from replay.statistics.comparison_gate import ComparisonGate
     from replay.statistics.failure_reasons import FailureReason
     from replay.statistics.load.load_summary import LoadSummary
@@ -18,11 +20,31 @@ if TYPE_CHECKING:
 TEXT_WIDTH = 110
 """Columns of a text; a notebook's cell takes about as many."""
 
-MimeBundle = dict[str, str]
+
+class NotebookView(NamedTuple):
+    """A text, and the document that is shown in its place where there is HTML."""
+
+    text: str
+    document: ReportDocument
+    all_at: str
+    """The call that gives what the HTML has no room for."""
+
+    @property
+    def bundle(self) -> dict[str, str]:
+        """Both, by media type."""
+        from replay.report.notebook import document_html
+
+        return {"text/plain": self.text, "text/html": document_html(self.document, all_at=self.all_at)}
+
+    def show(self) -> None:
+        """Show both in the notebook that runs this, then the figures."""
+        from replay.report.notebook import show
+
+        show(self.bundle, self.document)
 
 
 def print_to_text(put: Callable[[Console], None]) -> str:
-    """What *put* prints to a console, as plain text."""
+    """Return what *put* prints to a console, as plain text."""
     from replay.report.printing import VisibleConsole
 
     stream = StringIO()
@@ -32,40 +54,34 @@ def print_to_text(put: Callable[[Console], None]) -> str:
     return stream.getvalue().rstrip("\n")
 
 
-def load_bundle(
-    load: LoadSummary, failures: Sequence[FailureReason], *, name: str, folder: str
-) -> MimeBundle:
-    """Return the numbers of a run under load, those of ``replay report``."""
-    from replay.report.load_text import print_load
-    from replay.report.notebook.html_parts import display, heading, text
+def run_view(title: str, numbers: Report | LoadSummary, failures: Sequence[FailureReason]) -> NotebookView:
+    """Return the *numbers* of a run, those of ``replay report``; the *failures* of a load run beside them."""
+    from replay.report.load_document import load_document
+    from replay.report.run_document import run_document
+    from replay.report.text import print_document
+    from replay.statistics.load.load_summary import LoadSummary
 
-    printed_load = print_to_text(lambda console: print_load(load, console, failures=failures))
-    html = display([heading(f"{name} ({folder})"), f"<pre>{text(printed_load)}</pre>"])
-    return {"text/plain": printed_load, "text/html": html}
-
-
-def report_bundle(report: Report, *, name: str, folder: str) -> MimeBundle:
-    """Return the numbers of any other run, those of ``replay report``."""
-    from replay.report.notebook.run_display import run_html
-    from replay.report.text import print_report
-
-    plain = print_to_text(lambda console: print_report(report, console))
-    return {"text/plain": plain, "text/html": run_html(report, name=name, folder=folder)}
+    if isinstance(numbers, LoadSummary):
+        document = load_document(numbers, failures=failures)
+    else:
+        document = run_document(numbers, title=title)
+    text = print_to_text(lambda console: print_document(document, console))
+    return NotebookView(text, replace(document, title=title), "run.depth_table()")
 
 
 def comparison_text(report: ComparisonReport, gate: ComparisonGate | None) -> str:
     """Return *report* and its *gate* as ``replay compare`` prints them."""
-    from replay.report.compare_text import print_comparison
-    from replay.report.gate_text import gate_lines
+    from replay.report.findings import gate_lines
+    from replay.report.text import print_comparison
 
     numbers = print_to_text(lambda console: print_comparison(report, console))
     return "\n".join([numbers, *(["", *gate_lines(gate)] if gate else [])])
 
 
-def comparison_bundle(report: ComparisonReport, gate: ComparisonGate | None) -> MimeBundle:
+def comparison_view(report: ComparisonReport, gate: ComparisonGate | None) -> NotebookView:
     """Return the numbers of a comparison."""
-    from replay.report.gate_text import gate_lines
-    from replay.report.notebook.comparison_display import comparison_html
+    from replay.report.compare_document import comparison_document
+    from replay.report.findings import gate_lines
 
-    html = comparison_html(report, gate=gate_lines(gate) if gate else [])
-    return {"text/plain": comparison_text(report, gate), "text/html": html}
+    document = comparison_document(report, gate=gate_lines(gate) if gate else [])
+    return NotebookView(comparison_text(report, gate), document, "comparison.to_frame()")

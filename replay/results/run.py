@@ -22,8 +22,7 @@ from replay.core.raw_reply import RawReply
 from replay.core.record import TurnRecord
 from replay.results.repeats import repeats_of
 from replay.results.run_data import BAD
-from replay.results.scoring import stored_columns
-from replay.results.stored_scorers import stored_scorers
+from replay.results.scoring import stored_columns, stored_scorers
 from replay.results.versions import played_by, version_signatures
 from replay.scenario.reading import ScenarioFile, parse_scenario
 from replay.scorers.scorer import Scorer
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from replay.play.loop_lag import LagSummary
+    from replay.results.notebook_display import NotebookView
     from replay.scorers.judges.judge import Case
     from replay.scorers.judges.tally import JudgeSummary
     from replay.statistics.attribution import GapAttribution
@@ -80,13 +80,19 @@ class Run:
         return f"Run({str(self.folder)!r})"
 
     def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
-        """What a notebook shows."""
-        from replay.results.notebook_display import load_bundle, report_bundle
+        """Return the report as text and HTML."""
+        return self._notebook_view().bundle
 
-        name = self.scenario().scenario.name
-        if self.is_load() and (load := self.load_summary()) is not None:
-            return load_bundle(load, self.failures(), name=name, folder=str(self.folder))
-        return report_bundle(self.report(), name=name, folder=str(self.folder))
+    def _ipython_display_(self) -> None:
+        """Show the report with its figures in a notebook."""
+        self._notebook_view().show()
+
+    def _notebook_view(self) -> NotebookView:
+        from replay.results.notebook_display import run_view
+
+        title = f"{self.scenario().scenario.name} ({self.folder})"
+        load = self.load_summary() if self.is_load() else None
+        return run_view(title, load or self.report(), self.failures())
 
     @contextmanager
     def opened_once(self) -> Iterator[Run]:
@@ -255,13 +261,11 @@ class Run:
 
     def _report(self, resamples: int, method: IntervalMethod) -> Report:
         from replay.results.human_scores import people_of
-        from replay.results.repeat_numbers import run_repeats
+        from replay.results.report_numbers import run_repeats, wording_agreements
         from replay.results.run_notes import run_notes
-        from replay.results.wording import wording_agreements
         from replay.statistics.checks import count_checks
-        from replay.statistics.hidden_points import hidden_points
         from replay.statistics.paired import policy_gaps
-        from replay.statistics.run_numbers import Report
+        from replay.statistics.run_numbers import Report, hidden_points
 
         records, columns = self._outlined()
         judged = self.judged()
@@ -318,7 +322,7 @@ class Run:
             A row for each score, system and policy that mends questions, and the gap by the drift verdict.
             Empty for a run without ``gold`` and ``pred``.
         """
-        from replay.results.attribution import run_attribution
+        from replay.results.report_numbers import run_attribution
         from replay.store.page_queries import RunBrowser
 
         with closing(RunBrowser(self.folder)) as browser:
@@ -331,7 +335,7 @@ class Run:
         Read with narrow queries: memory grows with the turns' numbers alone, some 100 bytes for each.
         """
         from replay.load.numbers import read_load_summary
-        from replay.results.sampled_drift import sampled_drift
+        from replay.results.report_numbers import sampled_drift
 
         scorers = self.scorers()
         with self._opened() as store:

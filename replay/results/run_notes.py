@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from replay.datasets.omitted import LEFT_OUT, OmissionCounts
-from replay.results.answer_cache_notes import kept_answers_remarks
 from replay.results.late_drift import late_drift_remarks
-from replay.results.rerun_notes import rerun_notes
+from replay.results.play_events import kept_answers_remarks, lost_remarks, rerun_notes, unclosed_remarks
 from replay.results.resolver_asks import resolver_remarks
 from replay.results.run_data import data_remarks
-from replay.results.unclosed_sessions import unclosed_remarks
 from replay.results.versions import played_by, version_remarks
-from replay.results.worker_loss import lost_remarks
 from replay.scorers.judges.notes import remarks
 from replay.scorers.judges.tally import JudgeSummary
 from replay.store.store import RunStore

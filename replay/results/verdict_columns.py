@@ -1,15 +1,24 @@
-"""What a run's judges judge, and their verdicts read again as columns of scores."""
+"""Judges' verdicts read again: as columns of scores, and for the checks that ask for them."""
 
 from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
 
 import msgspec
 
 from replay.core.decoding import convert_to
 from replay.core.errors import RunError
-from replay.scorers.judges.judge import Case, HistoryShown, Level
-from replay.scorers.judges.judging import cases
+from replay.core.record import TurnRecord
+from replay.scorers.checks.check import CheckInput, CheckOutcome
+from replay.scorers.judges.judge import Case, HistoryShown, Level, Value
+from replay.scorers.judges.judging import ONCE_PER_DIALOGUE, cases
+from replay.scorers.judges.panel import count_votes
+from replay.scorers.judges.rubric import EVIDENCE, SIGNATURE
 from replay.scorers.judges.tally import JudgeSummary
-from replay.scorers.scorer import COSTS
+from replay.scorers.scorer import COSTS, Unscored
 from replay.scorers.stored_scorer import StoredScorer
 from replay.store.store import RunStore
 
@@ -44,3 +53,100 @@ def turn_cases(store: RunStore, level: Level = "turn") -> list[Case]:
     histories: dict[str, dict[str, HistoryShown]] = store.fact("histories") or {}
     conversations = {one.id: one for one in store.conversations()}
     return cases(level, store.records(), conversations, histories)
+
+
+_Play = tuple[str, str, str]
+
+
+class StoredVerdicts:
+    """The verdicts of one run, each judge's read when the first check asks for it."""
+
+    def __init__(self, store: RunStore) -> None:
+        self._store = store
+        judged = judged_of(store)
+        self._columns = [column for one in judged for column in one.units]
+        self._of_rubrics = [one.name for one in judged if one.signature.startswith(SIGNATURE)]
+        self._scores = cache(self._read_scores)
+        self._rubrics = cache(self._read_rubrics)
+
+    def scores(self, column: str, records: Sequence[TurnRecord]) -> list[float | Unscored]:
+        """As ``Verdicts``."""
+        if column not in self._columns:
+            return [Unscored(reason=f'not judged by "{column}"')]
+        found = self._scores(column)
+        unjudged = Unscored(reason="not judged yet")
+        values = [found.get((_play(record), record.depth), unjudged) for record in records]
+        once = [value for value in values if value != ONCE_PER_DIALOGUE]
+        return once or values
+
+    def rubric(self, judge: str | None, seen: CheckInput) -> CheckOutcome:
+        """As ``Verdicts``."""
+        names = self._of_rubrics if judge is None else [one for one in self._of_rubrics if one == judge]
+        if len(names) != 1:
+            several = f"judged by {' and '.join(names)}; the rubric has to say by which"
+            return CheckOutcome(
+                passed=None, reason=several if names else f"not judged by {judge or 'a rubric judge'}"
+            )
+        last = seen.records[-1]
+        place = (_play(last), 0 if seen.at_end else last.depth, seen.at_end, seen.position)
+        return self._rubrics(names[0]).get(place, CheckOutcome(passed=None, reason="not judged yet"))
+
+    def _read_scores(self, column: str) -> dict[tuple[_Play, int], float | Unscored]:
+        return {
+            ((one.conversation, one.system, one.policy), one.depth): one.value
+            if one.unscored is None
+            else Unscored(reason=one.unscored)
+            for one in self._store.scores(column)
+        }
+
+    def _read_rubrics(self, judge: str) -> dict[tuple[_Play, int, bool, int], CheckOutcome]:
+        found = {}
+        for one in self._store.verdicts(judge):
+            play = (one.conversation, one.system, one.policy)
+            repeats = [repeat["votes"] for repeat in one.data["repeats"]]
+            for number, rubric in enumerate(_rubrics_of(repeats)):
+                depth = 0 if rubric["at_end"] else one.depth
+                found[play, depth, rubric["at_end"], rubric["position"]] = _decided(repeats, number)
+        return found
+
+
+def _play(record: TurnRecord) -> _Play:
+    return record.conversation, record.system, record.policy
+
+
+def _rubrics_of(repeats: Sequence[Sequence[Any]]) -> list[Any]:
+    """The rubrics of one verdict: each vote that could be had has all of them, in one order."""
+    votes = [vote["evidence"].get(EVIDENCE) for votes in repeats for vote in votes]
+    return next(filter(None, votes), [])
+
+
+def _decided(repeats: Sequence[Sequence[Any]], number: int) -> CheckOutcome:
+    """What the votes, repeat by repeat, come to about the rubric with this *number*."""
+    replies: list[tuple[Value, str]] = []
+    values = []
+    for votes in repeats:
+        cast = [_vote(vote, number) for vote in votes]
+        replies += cast
+        values.append(count_votes("majority", [met for met, _ in cast]))
+    value = count_votes("mean", values)
+    if isinstance(value, Unscored):
+        return CheckOutcome(passed=None, reason=value.reason)
+    if value == 0.5:
+        return CheckOutcome(passed=None, reason="the repeats are evenly split")
+    passed = value > 0.5
+    agreeing = [text for met, text in replies if met == float(passed)]
+    counts = Counter(met == float(passed) for met, _ in replies)
+    share = "" if counts[False] == 0 else f" ({counts[True]} of {counts.total()} votes)"
+    evidence = f'judged{share}: "{" ".join(agreeing[0].split()):.500}"'
+    return CheckOutcome(passed=passed, evidence=evidence, lacking=not passed)
+
+
+def _vote(vote: Any, number: int) -> tuple[Value, str]:
+    rubrics = vote["evidence"].get(EVIDENCE)
+    if not rubrics:
+        return _value(vote["values"][""]), ""
+    return _value(rubrics[number]["met"]), rubrics[number]["reply"]
+
+
+def _value(stored: Any) -> Value:
+    return convert_to(stored, Unscored) if isinstance(stored, dict) else float(stored)

@@ -23,9 +23,9 @@ from replay.play.first_failure import first_failure
 from replay.play.load.level import share_of
 from replay.play.play import Play
 from replay.results.cluster_loss import lost_sessions, lost_turn
+from replay.results.play_events import keep_lost_worker
 from replay.results.rerun_plan import Rerun
 from replay.results.versions import with_versions
-from replay.results.worker_loss import keep_lost_worker
 from replay.runs.cluster_play_worker import ActorReport, pack_play
 from replay.runs.following import RunListeners
 from replay.runs.play_share import Lags, worst_lags

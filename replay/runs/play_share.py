@@ -14,9 +14,8 @@ from replay.play.loop_lag import LagSummary, worst
 from replay.play.play import Play
 from replay.play.player import PlayOptions
 from replay.policies.rewriter import opened
-from replay.results.answer_cache_notes import cache_problems, keep_cache_problems
+from replay.results.play_events import cache_problems, keep_cache_problems, keep_unclosed
 from replay.results.rerun_plan import Rerun
-from replay.results.unclosed_sessions import keep_unclosed
 from replay.scenario.assembly import Assembly
 from replay.scenario.telemetry_section import traces_of
 from replay.store.store import RunStore

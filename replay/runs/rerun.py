@@ -16,9 +16,8 @@ from replay.core.safety.provenance import check_consent
 from replay.core.uncancellable import in_thread
 from replay.play.engine import Observer
 from replay.results.consent import actions_of_untrusted_run
-from replay.results.rerun_plan import begin, plan_for
+from replay.results.rerun_plan import begin, plan_for, read_conditions
 from replay.results.run import Run
-from replay.results.turn_conditions import read_conditions
 from replay.runs.launch import without_loop
 from replay.runs.playing import play_and_score
 from replay.scenario.assembly import assemble

@@ -20,9 +20,9 @@ from replay.core.errors import RunStoppedError
 from replay.core.logs import log_event
 from replay.core.uncancellable import in_thread
 from replay.play.first_failure import gather_or_cancel
+from replay.results.play_events import keep_lost_worker
 from replay.results.rerun_plan import Rerun
 from replay.results.versions import keep_version
-from replay.results.worker_loss import keep_lost_worker
 from replay.runs.following import RunListeners, TurnFeed
 from replay.runs.play_share import Lags, worst_lags
 from replay.runs.remaining_plays import Part, is_unplayed, open_parts

@@ -39,7 +39,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from replay.statistics.holm import holm
+from replay.statistics.comparison import holm
 
 LEVEL = 0.05
 """Below it an adjusted p-value counts."""

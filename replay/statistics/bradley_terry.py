@@ -31,10 +31,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replay.statistics.estimate import Resampling, resampling
-from replay.statistics.interval import IntervalMethod
+from replay.statistics.interval import IntervalMethod, UndefinedNumber, value_or_none
 from replay.statistics.number import Matrix, NumberWithInterval, no_number, number, resample
 from replay.statistics.preferences import POINTS, Preference, in_order
-from replay.statistics.undefined import UndefinedNumber, value_or_none
 
 SLOW = UndefinedNumber(reason="some system won nearly everything, so that its strength can't be computed")
 STEPS = 10_000

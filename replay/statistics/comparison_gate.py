@@ -20,10 +20,9 @@ from typing import Any
 
 import msgspec
 
-from replay.statistics.changed_checks import ChangedCheck
-from replay.statistics.comparison import ComparedRow, Comparison
+from replay.statistics.checks import ChangedCheck
+from replay.statistics.comparison import ComparedRow, Comparison, holm
 from replay.statistics.group import Group
-from replay.statistics.holm import holm
 from replay.statistics.run_comparison import ComparedPair, ComparisonReport
 
 CHECKS = "checks"

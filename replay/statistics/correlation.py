@@ -18,9 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replay.statistics.bootstrap import cluster_weights
-from replay.statistics.interval import IntervalMethod, interval
+from replay.statistics.interval import IntervalMethod, UndefinedNumber, interval
 from replay.statistics.number import NumberWithInterval, no_number
-from replay.statistics.undefined import UndefinedNumber
 
 CorrelationName = Literal["pearson", "spearman", "kendall"]
 Vector = NDArray[np.float64]

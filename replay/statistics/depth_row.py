@@ -14,6 +14,9 @@ import numpy as np
 from replay.core.record import TurnRecord
 from replay.statistics.estimate import Estimate
 
+FEW_CONVERSATIONS = 5
+"""Below this many conversations a depth's numbers say little."""
+
 COUNTS = (
     "depth",
     "turns",

@@ -26,9 +26,8 @@ from typing import Any, Literal
 import numpy as np
 
 from replay.statistics.estimate import Resampling, resampling
-from replay.statistics.interval import IntervalMethod
+from replay.statistics.interval import IntervalMethod, UndefinedNumber, value_or_none
 from replay.statistics.number import NumberWithInterval, by_depth, no_number, number, resample
-from replay.statistics.undefined import UndefinedNumber, value_or_none
 
 Binning = Literal["equal-width", "equal-count"]
 

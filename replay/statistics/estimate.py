@@ -15,11 +15,16 @@ import numpy as np
 
 from replay.scorers.observing import combine, combine_resampled
 from replay.scorers.scorer import ResampledScorer
-from replay.statistics.bootstrap import Matrix, WeightBlocks, cluster_bootstrap, resampled_means
-from replay.statistics.interval import IntervalMethod, ends_of, interval
-from replay.statistics.jackknife import jackknifed_values, sums_and_counts
+from replay.statistics.bootstrap import (
+    Matrix,
+    WeightBlocks,
+    cluster_bootstrap,
+    jackknifed_values,
+    resampled_means,
+    sums_and_counts,
+)
+from replay.statistics.interval import IntervalMethod, Scale, ends_of, interval, scale_of
 from replay.statistics.score_column import Positions, ScoreColumn
-from replay.statistics.t_interval import Scale, scale_of
 
 Samples = tuple[Matrix, Matrix | None]
 """Scores in each resample and, for BCa, without each conversation; a column for each cell."""

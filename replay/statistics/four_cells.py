@@ -18,15 +18,14 @@ from typing import Any
 import numpy as np
 
 from replay.statistics.attribution import Attribution, AttributionPart, GapByVerdict
-from replay.statistics.bootstrap import WeightBlocks
+from replay.statistics.bootstrap import WeightBlocks, sums_and_counts
 from replay.statistics.comparison import bootstrap_p
 from replay.statistics.estimate import Resampling
 from replay.statistics.group import Group
-from replay.statistics.jackknife import sums_and_counts
+from replay.statistics.interval import Scale, scale_of
+from replay.statistics.paired import Turn
 from replay.statistics.score_column import ScoreColumn
 from replay.statistics.sign_flip import PERMUTATIONS, sign_flip_means
-from replay.statistics.t_interval import Scale, scale_of
-from replay.statistics.turn_means import Turn
 
 CONTROL = "gold+standalone"
 """Asks people's words after the gold history. No other policy's words are harmless enough for a control."""

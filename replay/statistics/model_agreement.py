@@ -16,8 +16,7 @@ from typing import Any
 import msgspec
 
 from replay.statistics.correlation import correlations
-from replay.statistics.interval import Interval, ends_of
-from replay.statistics.undefined import UndefinedNumber, value_or_none
+from replay.statistics.interval import Interval, UndefinedNumber, ends_of, value_or_none
 
 TIE = 1e-9
 """Means that differ by less are tied: they are the same up to the order of a sum."""

@@ -17,9 +17,7 @@ from numpy.typing import NDArray
 
 from replay.statistics.bootstrap import BLOCK
 from replay.statistics.estimate import Resampling
-from replay.statistics.interval import Interval, ends_of, interval
-from replay.statistics.t_interval import Scale
-from replay.statistics.undefined import UndefinedNumber, value_or_none
+from replay.statistics.interval import Interval, Scale, UndefinedNumber, ends_of, interval, value_or_none
 
 Matrix = NDArray[np.float64]
 Formula = Callable[[Matrix], Matrix]

@@ -4,13 +4,14 @@ Differences between two policies or two systems on the same turns.
 Two policies fail on different turns and filter out different ones, so the difference of their table
 entries mixes the policies' effect with that of other turns. Here both sides are scored on the turns
 that both have a score for, and whole conversations are resampled for both at once, so that what makes a
-conversation hard drops out of the interval. Several plays of a turn are one: see ``turn_means.py``.
+conversation hard drops out of the interval. Several plays of a turn are one, their mean.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import fsum
 from typing import Any, NamedTuple
 
 import msgspec
@@ -21,10 +22,43 @@ from replay.core.record import TurnRecord
 from replay.scorers.scorer import SHARE
 from replay.statistics.estimate import Resampling, resampling
 from replay.statistics.group import Group, group_of, groups_in_order
-from replay.statistics.interval import IntervalMethod
+from replay.statistics.interval import IntervalMethod, scale_of
 from replay.statistics.score_column import ScoreColumn, check_columns
-from replay.statistics.t_interval import scale_of
-from replay.statistics.turn_means import Turn, scored_turns
+
+Turn = tuple[str, int]
+"""Conversation and depth."""
+
+
+def scored_turns(
+    column: ScoreColumn, records: Sequence[TurnRecord], places: Iterable[int]
+) -> tuple[ScoreColumn, dict[Turn, int]]:
+    """
+    Where one side's scored turns are, and the column that has their scores there; *places* are the side's.
+
+    Plays of a turn are averaged, so that a turn weighs the same however often it was played or failed, and a
+    side with three plays can be held against one with five. Their mean stands with the play that comes
+    closest to it, whose answer shows best what the number says. A score that is no mean of turns has no
+    average: its plays stay apart, and are paired with the other side's play of the same id.
+    """
+    plays: dict[Turn, list[int]] = {}
+    for index in places:
+        if column.is_scored(index):
+            one = records[index]
+            name = one.recorded_conversation if column.is_mean else one.conversation
+            plays.setdefault((name, one.depth), []).append(index)
+    found = {turn: indices[0] for turn, indices in plays.items()}
+    several = {turn: indices for turn, indices in plays.items() if len(indices) > 1}
+    if not several:
+        return column, found
+    observed = list(column.observed)
+    for turn, indices in several.items():
+        values = [observed[index] for index in indices]
+        mean = fsum(values) / len(values)
+        found[turn] = indices[
+            min(range(len(values)), key=[abs(value - mean) for value in values].__getitem__)
+        ]
+        observed[found[turn]] = mean
+    return replace(column, observed=observed), found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

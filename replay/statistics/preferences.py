@@ -20,12 +20,11 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from replay.statistics.comparison import holm
 from replay.statistics.estimate import Resampling, resampling
-from replay.statistics.holm import holm
-from replay.statistics.interval import IntervalMethod
+from replay.statistics.interval import IntervalMethod, UndefinedNumber
 from replay.statistics.number import Matrix, NumberWithInterval, by_depth, number, resample
 from replay.statistics.sign_flip import PERMUTATIONS, SignFlipTest, sign_flip_means
-from replay.statistics.undefined import UndefinedNumber
 
 Outcome = Literal["first", "second", "tie", "both-bad"]
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)

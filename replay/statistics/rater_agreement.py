@@ -23,8 +23,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from replay.statistics.interval import UndefinedNumber
 from replay.statistics.number import Formula
-from replay.statistics.undefined import UndefinedNumber
 
 Rating = float | str | None
 """None is a missing rating."""

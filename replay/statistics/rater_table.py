@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from replay.statistics.estimate import Resampling, resampling
-from replay.statistics.interval import IntervalMethod
+from replay.statistics.interval import IntervalMethod, Scale, UndefinedNumber
 from replay.statistics.number import Matrix, NumberWithInterval, by_depth, no_number, number, resample
 from replay.statistics.rated_item import RatedItem
 from replay.statistics.rater_agreement import (
@@ -33,8 +33,6 @@ from replay.statistics.rater_agreement import (
     fleiss,
     percent_agreement,
 )
-from replay.statistics.t_interval import Scale
-from replay.statistics.undefined import UndefinedNumber
 
 NO_NAMES = UndefinedNumber(reason="raters change from item to item")
 NOT_USUAL = UndefinedNumber(reason="no item here has as many ratings as most")

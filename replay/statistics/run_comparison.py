@@ -17,10 +17,15 @@ from replay.core.errors import InputError
 from replay.core.record import TurnRecord
 from replay.core.settings.faults import nearest
 from replay.scorers.stored_scorer import is_kept
-from replay.statistics.changed_checks import ChangedChecks, changed_checks
-from replay.statistics.comparison import Comparison, ComparisonSettings, ComparisonSide, compare_sides
+from replay.statistics.checks import ChangedChecks, changed_checks
+from replay.statistics.comparison import (
+    Comparison,
+    ComparisonSettings,
+    ComparisonSide,
+    compare_sides,
+    correct_comparisons,
+)
 from replay.statistics.group import Group, group_of, groups_in_order
-from replay.statistics.holm import correct_comparisons
 from replay.statistics.interval import METHOD_NAMES
 from replay.statistics.score_column import ScoreColumn
 

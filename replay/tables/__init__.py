@@ -1,1 +1,1 @@
-"""For people who bring a table and no run."""
+"""Tables in place of a run: scores and ratings held against each other, answers scored and judged."""

@@ -6,29 +6,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from replay.core.errors import InputError
-from replay.report.compare_text import holm_note
-from replay.report.curves import styles
-from replay.report.pairing import pair_groups
-from replay.statistics.changed_checks import ChangedCheck
-from replay.statistics.comparison import Comparison, ComparisonSettings, Flip
-from replay.statistics.group import Group
-from replay.statistics.run_comparison import ComparedPair, ComparisonReport, ScoredRun, comparison_report
-from replay.viewer.charts import (
+from replay.report.charts import (
     Chart,
-    ChartRow,
     Switches,
-    Trace,
-    Variant,
-    count_cell,
-    curve_with_band,
-    depth_row,
-    layout,
-    score_cells,
     switches,
-    value_cell,
-    with_bands_note,
 )
-from replay.viewer.numbers import number, p_value, unit_name
+from replay.report.compare_document import holm_note
+from replay.report.depth_charts import difference_chart
+from replay.report.notes import HAVE
+from replay.report.numbers import count_text
+from replay.report.pairing import pair_groups
+from replay.statistics.checks import ChangedCheck
+from replay.statistics.comparison import Comparison, ComparisonSettings, Flip
+from replay.statistics.run_comparison import ComparedPair, ComparisonReport, ScoredRun, comparison_report
 
 MOST_FLIPS = 100
 
@@ -85,7 +75,7 @@ def compare_view(first: ScoredRun, second: ScoredRun) -> CompareView:
     return CompareView(
         names=names,
         pairs=tuple(_pair(pair) for pair in report.pairs),
-        chart=_chart(report, groups, scores) if scores else None,
+        chart=difference_chart(report) if scores else None,
         switches=switches(scores, groups),
         notes=tuple(_notes(report)),
     )
@@ -116,65 +106,14 @@ def _pair(pair: ComparedPair) -> PairView:
     )
 
 
-def _chart(report: ComparisonReport, groups: Sequence[Group], scores: Sequence[str]) -> Chart:
-    looks = styles(groups)
-    variants = {}
-    for score in scores:
-        found = [(p.second, one) for p in report.pairs for one in p.comparisons if one.score == score]
-        unit = found[-1][1].unit
-        traces: list[Trace] = []
-        for group, one in found:
-            deep = [row for row in one.rows if row.difference.depth is not None]
-            differences = [row.difference for row in deep]
-            texts = [
-                f"{number(row.difference.value, unit, signed=True)}, p Holm {p_value(row.adjusted_p)}, "
-                f"{row.difference.turns:,} turns"
-                for row in deep
-            ]
-            depths = [difference.depth or 0 for difference in differences]
-            traces += curve_with_band(group, groups, looks[group], depths, differences, unit, texts)
-        name = f"{score}, B minus A ({unit_name(unit) or 'points'})"
-        frame = layout(x="turn depth", y=name, unit=unit)
-        frame["yaxis"]["zeroline"] = True
-        variants[score] = Variant(
-            traces=traces,
-            layout=frame,
-            heads=("System", "Policy", "Depth", "Turns", "A", "B", name, "Low", "High", "p", "p Holm"),
-            rows=[row for group, one in found for row in _rows(group, one)],
-        )
-    return Chart(
-        id="difference-by-depth",
-        title="Differences by depth",
-        note=with_bands_note(
-            "Above zero, B scores higher. p Holm is corrected for all depths of these two runs.", len(groups)
-        ),
-        variants=variants,
-        summary="Differences of the two runs by turn depth, one curve for each policy.",
-    )
-
-
-def _rows(group: Group, one: Comparison) -> list[ChartRow]:
-    return [
-        depth_row(
-            group,
-            row.difference.depth,
-            count_cell(row.difference.turns),
-            *(value_cell(side, lambda v: number(v, one.unit)) for side in (row.first, row.second)),
-            *score_cells(row.difference, one.unit, signed=True),
-            *(value_cell(p, p_value) for p in (row.test.p if row.test else None, row.adjusted_p)),
-        )
-        for row in one.rows
-    ]
-
-
 def _notes(report: ComparisonReport) -> list[str]:
     said = [f"{name} is not compared: {why}." for name, why in report.left_out.items()]
     for pair in report.pairs:
         for one in pair.comparisons:
             who = f"{pair.second}, {one.score}"
             if one.one_sided:
-                said.append(f"{who}: {one.one_sided:,} turns have a score on one side only.")
+                said.append(f"{who}: {count_text(one.one_sided, 'turn', HAVE)} a score on one side only.")
             if one.unlike:
-                said.append(f"{who}: {one.unlike:,} turns have another question or gold answer.")
+                said.append(f"{who}: {count_text(one.unlike, 'turn', HAVE)} another question or gold answer.")
     said.append(f"p: two-sided permutation test that swaps whole conversations; {holm_note(report)}")
     return list(dict.fromkeys(said))

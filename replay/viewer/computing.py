@@ -23,9 +23,8 @@ from replay.core.errors import ReplayError, RunError
 from replay.core.parent_watch import leave_with
 from replay.results.run import Run
 from replay.store.page_queries import RunBrowser
-from replay.viewer.broken_rules import GateResult, gate
 from replay.viewer.compare_view import CompareView, compare_view
-from replay.viewer.run_numbers import RunNumbers, run_numbers
+from replay.viewer.run_numbers import GateResult, RunNumbers, gate, run_numbers
 
 _log = logging.getLogger(__name__)
 

@@ -13,13 +13,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from replay.report.numbers import headline
 from replay.scorers.observing import combine
 from replay.scorers.scorer import MeanScorer, Scorer, lower_is_better, unit_of
 from replay.statistics.group import Group, groups_in_order
 from replay.store import schema
 from replay.store.page_queries import PlaySummary, RunBrowser
-from replay.viewer.broken_rules import BrokenRule
-from replay.viewer.numbers import headline
+from replay.viewer.run_numbers import BrokenRule
 
 SEARCHED = 20_000
 """Characters of an answer that are searched."""

@@ -1,22 +1,158 @@
-"""One conversation, side by side: what was recorded, and what happened under each policy."""
+"""
+One conversation, side by side: what was recorded, what happened under each policy, and its other plays.
+
+In a run with repeats, plays beside each other say why a turn passes in one and not in another.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, NamedTuple
+from urllib.parse import quote
 
 from replay.core.check_result import CheckResult
 from replay.core.conversation import Conversation, Turn
 from replay.core.record import TurnRecord
-from replay.report.curves import Style, group_label, styles
+from replay.core.safe_text import ClippedText
+from replay.report.charts import Style, group_label, styles
+from replay.report.numbers import number
 from replay.results.checking import CHECKS
+from replay.results.repeats import repeats_of
+from replay.scorers.scorer import SHARE
 from replay.statistics.group import Group, group_of, groups_in_order
-from replay.store.page_queries import RunBrowser
-from replay.viewer.broken_rules import BrokenRule
-from replay.viewer.repeats_view import Address, PlaysView, address_in_viewer, plays_view
+from replay.store.page_queries import RunBrowser, TurnScore
+from replay.viewer.run_numbers import BrokenRule
 from replay.viewer.turn_view import StepsView, TextLimits, TurnView, steps_view, turn_view
+
+MOST_PLAYS = 12
+"""More than that are not put beside each other."""
+
+Address = Callable[[str, int | None], str]
+"""Where the page of a play is, by its id, or a turn on it, by its depth."""
+_TurnKey = tuple[str, str, int]
+"""System, policy, depth."""
+
+
+def address_in_viewer(id: str, depth: int | None) -> str:
+    """Seen from another conversation's page in the live view."""
+    turn = "" if depth is None else f"#turn-{depth}"
+    return f"conversation?id={quote(id, safe='')}{turn}"
+
+
+class PlayLink(NamedTuple):
+    """One play of the conversation."""
+
+    repeat: int
+    address: str
+    is_shown: bool
+    """It is the one whose page this is."""
+
+
+class OtherPlay(NamedTuple):
+    """A turn as it went in one of the plays."""
+
+    link: PlayLink
+    address: str
+    """Of this turn on the play's page."""
+    record: TurnRecord
+    answer: ClippedText | None
+    """None without an answer."""
+    is_same: bool
+    """The same text as in the play whose page this is."""
+    scores: Sequence[tuple[str, str]]
+    """Name and value, as shown, of those that there are."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlaysView:
+    """The plays of a conversation, the one whose page this is among them."""
+
+    links: tuple[PlayLink, ...]
+    times: int
+    """Plays that there are to be, more than ``links`` where there are very many."""
+    turns: Mapping[_TurnKey, Sequence[OtherPlay]]
+    passed: Mapping[_TurnKey, Sequence[str]]
+    """For each score that is 0 or 1, in how many of the plays it is 1, in words."""
+
+    def of(self, record: TurnRecord) -> Sequence[OtherPlay]:
+        """The turn of *record* in each play that has come to it."""
+        return self.turns.get(_turn_key(record), ())
+
+    def summary(self, record: TurnRecord) -> str:
+        """Return how often it passed, or how many answers there are."""
+        plays = self.of(record)
+        passed = self.passed.get(_turn_key(record), ())
+        answers = len({one.record.answer for one in plays if one.record.answer is not None})
+        alike = {0: "no answer", 1: "always the same answer"}.get(answers, f"{answers} answers")
+        return f"{len(plays)} plays: {', '.join([*passed, alike])}"
+
+
+def plays_view(
+    browser: RunBrowser,
+    id: str,
+    source: str,
+    units: Mapping[str, str],
+    room: TextLimits,
+    address: Address,
+) -> PlaysView | None:
+    """
+    The plays of the conversation that the data calls *source*, seen from the one called *id*.
+
+    *units* are those of the run's scores. None where the run plays each conversation once.
+    """
+    repeats = repeats_of(browser)
+    if repeats.times == 1:
+        return None
+    ids = list(islice(repeats.ids(source), MOST_PLAYS))
+    if id not in ids:
+        ids[-1] = id
+    links, turns = [], dict[_TurnKey, list[OtherPlay]]()
+    values: dict[_TurnKey, dict[str, list[float]]] = {}
+    shown = {_turn_key(record): record.answer for record in browser.records(id)}
+    for one in ids:
+        records = browser.records(one)
+        pairs = dict.fromkeys((record.system, record.policy) for record in records)
+        scores: dict[_TurnKey, list[TurnScore]] = {}
+        for score in browser.scores(one, list(units), pairs):
+            scores.setdefault((score.system, score.policy, score.depth), []).append(score)
+        repeat = next((record.repeat for record in records), ids.index(one) + 1)
+        link = PlayLink(repeat, address(one, None), one == id)
+        links.append(link)
+        for record in records:
+            place = _turn_key(record)
+            known = [(s.scorer, float(s.value)) for s in scores.get(place, ()) if _is_number(s.value)]
+            for name, value in known:
+                values.setdefault(place, {}).setdefault(name, []).append(value)
+            turns.setdefault(place, []).append(
+                OtherPlay(
+                    link=link,
+                    address=address(one, record.depth),
+                    record=record,
+                    answer=None if record.answer is None else room.clip(record.answer),
+                    is_same=record.answer is not None and record.answer == shown.get(place),
+                    scores=[(name, number(value, units.get(name, ""))) for name, value in known],
+                )
+            )
+    passed = {
+        place: [
+            f"{name} passes in {found.count(1)} of {len(found)}"
+            for name, found in by_name.items()
+            if units.get(name) == SHARE and set(found) <= {0, 1}
+        ]
+        for place, by_name in values.items()
+    }
+    return PlaysView(links=tuple(links), times=repeats.times, turns=turns, passed=passed)
+
+
+def _turn_key(record: TurnRecord) -> _TurnKey:
+    return record.system, record.policy, record.depth
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,31 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 
-from replay.report.columns import IntervalValue
-from replay.report.compare_text import HOLM_BESIDE_INTERVAL
-from replay.report.curves import styles, tick_step
-from replay.report.rewriting_text import hidden_sentences
+from replay.report.charts import (
+    Chart,
+    Switches,
+    switches,
+)
+from replay.report.compare_document import HOLM_BESIDE_INTERVAL
+from replay.report.depth_charts import gap_chart
+from replay.report.notes import hidden_sentences
+from replay.report.numbers import count_text, number, p_value
 from replay.statistics.attribution import Attribution, AttributionPart, GapByVerdict
 from replay.statistics.four_cells import BEST_MEND, CONTROL
-from replay.statistics.paired import PairedDifference
-from replay.viewer.charts import (
-    Chart,
-    ChartRow,
-    Switches,
-    Trace,
-    Variant,
-    count_cell,
-    curve_with_band,
-    depth_row,
-    layout,
-    score_cells,
-    switches,
-    with_bands_note,
-)
-from replay.viewer.numbers import number, p_value, unit_name
 from replay.viewer.run_numbers import RunNumbers
 
 
@@ -55,7 +44,7 @@ def gap_view(numbers: RunNumbers) -> GapView:
     return GapView(
         switches=switches((gap.score for gap in gaps), [gap.second for gap in gaps]),
         hidden=tuple(hidden_sentences(numbers.report.hidden)),
-        chart=_chart(gaps) if gaps else None,
+        chart=gap_chart(gaps) if gaps else None,
         attributions=numbers.gap.rows,
         missing=missing_policies(set(numbers.gap.policies.values())),
         tests=len(numbers.gap.tested),
@@ -66,54 +55,10 @@ def gap_view(numbers: RunNumbers) -> GapView:
     )
 
 
-def _chart(gaps: Sequence[PairedDifference]) -> Chart:
-    groups = list(dict.fromkeys(gap.second for gap in gaps))
-    looks = styles([*groups, *dict.fromkeys(gap.first for gap in gaps)])
-    most = max((row.depth or 1 for gap in gaps for row in gap.depths), default=1)
-    variants = {}
-    for score in dict.fromkeys(gap.score for gap in gaps):
-        traces: list[Trace] = []
-        rows: list[ChartRow] = []
-        chosen = [gap for gap in gaps if gap.score == score]
-        unit = chosen[0].unit
-        for gap in chosen:
-            texts = [f"{_with_ends(r, unit, always=True)}  {r.turns:,} turns" for r in gap.depths]
-            depths = [row.depth or 0 for row in gap.depths]
-            traces += curve_with_band(gap.second, groups, looks[gap.second], depths, gap.depths, unit, texts)
-            for row in (*gap.depths, gap.total):
-                cells = (
-                    count_cell(row.turns),
-                    count_cell(row.conversations),
-                    *score_cells(row, unit, signed=True),
-                )
-                rows.append(depth_row(gap.second, row.depth, *cells))
-        name = f"{score} minus gold ({unit_name(unit) or 'points'})"
-        frame = layout(x="turn depth", y=name, unit=unit)
-        frame["yaxis"]["zeroline"] = True
-        frame["xaxis"]["dtick"] = tick_step(most)
-        heads = ("System", "Policy", "Depth", "Turns", "Conversations", name, "Low", "High")
-        variants[score] = Variant(traces=traces, layout=frame, heads=heads, rows=rows)
-    return Chart(
-        id="gap-by-depth",
-        title="Difference from gold, on the same turns",
-        note=with_bands_note(
-            "Below zero, the policy scores lower than the same system with gold answers in its history. Each "
-            "difference is over turns that both sides have a score for; whole conversations are resampled.",
-            len(groups),
-        ),
-        variants=variants,
-        summary="Paired differences from the gold policy by turn depth, one curve for each policy.",
-    )
-
-
-def _with_ends(one: IntervalValue, unit: str, *, always: bool = False) -> str:
-    ends = f" [{number(one.low, unit)}, {number(one.high, unit)}]" if always or one.low is not None else ""
-    return f"{number(one.value, unit, signed=True)}{ends}"
-
-
 def part_text(part: AttributionPart, unit: str) -> str:
-    """A part with its interval, as a table shows it."""
-    return _with_ends(part, unit)
+    """Return a part with its interval, as a table shows it."""
+    ends = f" [{number(part.low, unit)}, {number(part.high, unit)}]" if part.low is not None else ""
+    return f"{number(part.value, unit, signed=True)}{ends}"
 
 
 def attribution_sentence(one: Attribution) -> str:
@@ -122,7 +67,11 @@ def attribution_sentence(one: Attribution) -> str:
         return "No question was put differently on these turns, so they tell nothing about drift."
     said = _attribution_text(one)
     if one.left_out:
-        said += f" {one.left_out:,} more turns are left out: their words were not asked under gold."
+        left, whose = (
+            count_text(one.left_out, "more turn", ("is", "are")),
+            "its" if one.left_out == 1 else "their",
+        )
+        said += f" {left} left out: {whose} words were not asked under gold."
     return said
 
 

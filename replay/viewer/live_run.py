@@ -11,18 +11,17 @@ from time import monotonic, sleep, time
 from typing import Any
 
 from replay.core.errors import ReplayError
+from replay.report.numbers import headline
 from replay.results.human_scores import PEOPLE
 from replay.results.run import Run
 from replay.scorers.scorer import SHARE, MeanScorer, Scorer, unit_of
 from replay.statistics.group import Group, groups_in_order
 from replay.store.page_queries import PlayProgress, RunBrowser
 from replay.store.reader import DATABASE
-from replay.viewer.broken_rules import NO_GATE, BrokenRule, GateResult
 from replay.viewer.conversation_index import ConversationIndex
 from replay.viewer.conversation_view import ScoreKinds
-from replay.viewer.numbers import headline
 from replay.viewer.overview import Facts, facts
-from replay.viewer.run_numbers import RunNumbers
+from replay.viewer.run_numbers import NO_GATE, BrokenRule, GateResult, RunNumbers
 
 QUIET_S = 15.0
 """A run that nothing was written to for so long, and that isn't finished, has stopped."""

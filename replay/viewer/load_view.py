@@ -7,15 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from replay.report.curves import to_percent
-from replay.report.load_limit import limit_sentences
-from replay.statistics.estimate import Estimate
-from replay.statistics.load.load_level import LevelSummary
-from replay.statistics.load.load_summary import LoadSummary
-from replay.statistics.load.percentiles import Percentiles
-from replay.statistics.load.time_series import TimeSeries
-from replay.viewer import charts
-from replay.viewer.charts import (
+from replay.report.charts import (
     Cell,
     Chart,
     ChartRow,
@@ -25,12 +17,19 @@ from replay.viewer.charts import (
     hover,
     layout,
     log_ticks,
+    plain,
     score_cells,
     text_cell,
+    to_percent,
     value_cell,
 )
-from replay.viewer.generator_view import generator_charts
-from replay.viewer.numbers import duration, number, with_unit
+from replay.report.load_document import limit_sentences
+from replay.report.numbers import duration, number, with_unit
+from replay.statistics.estimate import Estimate
+from replay.statistics.load.load_level import GeneratorStats, LevelSummary
+from replay.statistics.load.load_summary import LoadSummary
+from replay.statistics.load.percentiles import Percentiles
+from replay.statistics.load.time_series import TimeSeries
 
 _LOOKS = (
     ("--c2", "solid", "circle"),
@@ -89,7 +88,7 @@ def _curve(look: int, name: str, x: Sequence[Any], y: Sequence[Any], texts: Sequ
     return {
         "type": "scatter",
         "mode": "lines+markers",
-        "name": charts.plain(name),
+        "name": plain(name),
         "x": list(x),
         "y": list(y),
         "text": list(texts),
@@ -165,7 +164,7 @@ def _by_level(
     names = _names(levels)
     frame["xaxis"]["type"] = "category"
     heads = _Column(head="Level", cells=list(map(text_cell, names)))
-    return _chart(id, title, note, list(map(charts.plain, names)), [heads, *columns], frame)
+    return _chart(id, title, note, list(map(plain, names)), [heads, *columns], frame)
 
 
 def _names(levels: Sequence[LevelSummary]) -> list[str]:
@@ -253,7 +252,7 @@ def _quality(levels: Sequence[LevelSummary], units: Mapping[str, str]) -> list[C
 def _quality_of(name: str, points: Sequence[tuple[str, float, Estimate]], unit: str) -> Variant:
     x = [median_s for _, median_s, _ in points]
     y = [to_percent(estimate.value, unit) for *_, estimate in points]
-    trace = _curve(0, name, x, y, [charts.plain(level) for level, *_ in points])
+    trace = _curve(0, name, x, y, [plain(level) for level, *_ in points])
     trace["mode"] = "lines+markers+text"
     trace["textposition"] = "top center"
     trace["customdata"] = [f"{number(one.value, unit)}, {duration(at)}" for _, at, one in points]
@@ -308,7 +307,7 @@ def _errors(levels: Sequence[LevelSummary]) -> list[Chart]:
         "type": "bar",
         "orientation": "h",
         "x": [count for _, count in kinds],
-        "y": [charts.plain(kind) for kind, _ in kinds],
+        "y": [plain(kind) for kind, _ in kinds],
         "marker": {"color": "--c1"},
         "hovertemplate": "%{y}: %{x}<extra></extra>",
     }
@@ -318,3 +317,73 @@ def _errors(levels: Sequence[LevelSummary]) -> list[Chart]:
     rows = [ChartRow(cells=(text_cell(kind), count_cell(count))) for kind, count in kinds]
     note = "How asks ended that brought no answer."
     return [_one_chart("load-errors", "Errors by kind", note, [trace], frame, ("Kind", "Turns"), rows)]
+
+
+_GENERATOR_HEADS = (
+    "Level",
+    "Generator",
+    "Host",
+    "Conversations",
+    "Busy",
+    "Late p50 (s)",
+    "Late p99 (s)",
+    "Late max (s)",
+    "Lag p99 (s)",
+    "Clock ahead (s)",
+    "+- (s)",
+    "Moved (s)",
+)
+_GENERATOR_COLORS = ("--c2", "--c3", "--c5", "--c1", "--c4")
+
+
+def generator_charts(levels: Sequence[LevelSummary], names: Sequence[str]) -> list[Chart]:
+    """A bar for each generator at each of *levels*, which are called *names*; none where nobody is known."""
+    known = [(name, level.played.generators) for name, level in zip(names, levels, strict=True)]
+    if not any(generators for _, generators in known):
+        return []
+    traces = [
+        {
+            "type": "bar",
+            "name": plain(name),
+            "x": [plain(_generator_label(one)) for one in generators],
+            "y": [one.lateness.p99_s if one.lateness else None for one in generators],
+            "marker": {"color": _GENERATOR_COLORS[at % len(_GENERATOR_COLORS)]},
+            "hovertemplate": "%{x}: %{y:.3g} s<extra></extra>",
+        }
+        for at, (name, generators) in enumerate(known)
+    ]
+    frame = layout(
+        x="generator", y="late p99", unit="s", whole_x=False, height=300, short=True, from_zero=True
+    )
+    frame["xaxis"]["type"] = "category"
+    rows = [ChartRow(cells=_generator_cells(name, one)) for name, generators in known for one in generators]
+    note = (
+        "How long after they could be sent each sent its asks: a late one understates what users would see."
+    )
+    variant = Variant(traces=traces, layout=frame, heads=_GENERATOR_HEADS, rows=rows)
+    title = "Who offered the load"
+    return [
+        Chart(
+            id="load-generators", title=title, note=note, variants={"": variant}, summary=f"{title}. {note}"
+        )
+    ]
+
+
+def _generator_label(one: GeneratorStats) -> str:
+    return f"{one.number + 1} ({one.host})"
+
+
+def _generator_cells(level: str, one: GeneratorStats) -> tuple[Cell, ...]:
+    late = one.lateness
+    return (
+        text_cell(level),
+        count_cell(one.number + 1),
+        text_cell(one.host),
+        count_cell(one.conversations),
+        value_cell(one.busy, "{:.0%}".format),
+        *(value_cell(getattr(late, f"{name}_s", None), duration) for name in ("p50", "p99", "max")),
+        value_cell(one.lag.p99_s if one.lag else None, duration),
+        value_cell(one.clock.offset_s if one.clock else None, "{:.6f}".format),
+        value_cell(one.clock.uncertainty_s if one.clock else None, duration),
+        value_cell(one.clock_moved_s, "{:.6f}".format),
+    )

@@ -9,11 +9,11 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from replay.core.errors import ReplayError
-from replay.report.curves import Style, styles
-from replay.report.failure_text import MOST, reason_text, turn_text
-from replay.report.notes import notes
-from replay.report.passed_checks import without_passed_checks
-from replay.report.rewriting_text import conclusions, wording_sentences
+from replay.report.charts import Chart, Style, styles
+from replay.report.depth_charts import headline_curve
+from replay.report.findings import MOST_REASONS, reason_text, turn_text
+from replay.report.notes import conclusions, notes, without_passed_checks, wording_sentences
+from replay.report.numbers import duration, usd
 from replay.results.run import Run
 from replay.scenario.reading import ScenarioFile
 from replay.statistics.depth_row import DepthRow
@@ -23,9 +23,6 @@ from replay.statistics.interval import METHOD_NAMES
 from replay.statistics.run_numbers import Report
 from replay.store.page_queries import OutcomeRow, PlayProgress, RunBrowser
 from replay.viewer.assertions_view import AssertionsView, CheckTotals, assertions_view, check_totals
-from replay.viewer.charts import Chart
-from replay.viewer.depth_view import headline_curve
-from replay.viewer.numbers import duration, usd
 from replay.viewer.run_numbers import RunNumbers
 
 
@@ -138,7 +135,7 @@ def facts(run: Run, browser: RunBrowser, *, state: str) -> Facts:
         failures=failures,
         reasons=tuple(
             ShownFailure(one.turns, one.outcome, reason_text(one), turn_text(one))
-            for one in (run.failures()[:MOST] if failures else ())
+            for one in (run.failures()[:MOST_REASONS] if failures else ())
         ),
         systems=tuple(fact("systems") or ()),
         asserts=len(file.scenario.assertions) if file else 0,

@@ -8,7 +8,7 @@ from typing import Any
 
 from jinja2 import Environment
 
-from replay.viewer import numbers
+from replay.report import numbers
 from replay.viewer.assertions_view import summarize_checks
 from replay.viewer.gap_view import attribution_sentence, part_text, verdict_sentence
 from replay.viewer.turn_view import evidence_text, judged_score

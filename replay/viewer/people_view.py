@@ -5,11 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from replay.report.curves import group_label, styles, to_percent
-from replay.scorers.scorer import SHARE
-from replay.statistics.group import Group
-from replay.statistics.people import HumanNumber, HumanScores, HumanTable, PeopleRow, PeopleScore
-from replay.viewer.charts import (
+from replay.report.charts import (
     Cell,
     Chart,
     ChartRow,
@@ -19,16 +15,22 @@ from replay.viewer.charts import (
     count_cell,
     curve_with_band,
     depth_row,
+    group_label,
     hover,
     layout,
     line,
     score_cells,
+    styles,
     switches,
     text_cell,
+    to_percent,
     value_cell,
     with_bands_note,
 )
-from replay.viewer.numbers import NONE, number, with_unit
+from replay.report.numbers import NONE, number, with_unit
+from replay.scorers.scorer import SHARE
+from replay.statistics.group import Group
+from replay.statistics.people import HumanNumber, HumanScores, HumanTable, PeopleRow, PeopleScore
 
 FOLDED_ROWS = 20
 """A longer table is folded."""

@@ -1,21 +1,208 @@
-"""All the numbers of a run that take long: computed at once, kept, shown on several pages."""
+"""
+All the numbers of a run that take long, computed at once, and the turns behind each number that failed.
+
+What a run was held against is of four kinds: the scenario's assertions, a stress run's objectives level by
+level, what the data checks, and scores that say yes or no of a turn, as exact match does.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
 
 import numpy as np
 
-from replay.results.attribution import run_attribution
+from replay.core.check_result import CheckResult
+from replay.core.errors import ReplayError
+from replay.results.assertion_results import check_assertions
+from replay.results.report_numbers import run_attribution
 from replay.results.run import Run
+from replay.scenario.assertions.findings import AssertionResult
+from replay.scorers.scorer import SHARE, Scorer, unit_of
 from replay.statistics.attribution import GapAttribution
+from replay.statistics.checks import Checks
 from replay.statistics.group import Group
+from replay.statistics.load.load_level import LevelPlayed, ObjectiveResult
 from replay.statistics.load.load_summary import LoadSummary
 from replay.statistics.run_numbers import Report
-from replay.store.page_queries import RunBrowser, TimedTurn
-from replay.viewer.broken_rules import BrokenRule, GateResult, broken_rules, gate
+from replay.store.page_queries import RecordKey, RunBrowser, TimedTurn
+
+_DURATIONS = {
+    "latency": "done_s - sent_s",
+    "response": "done_s - scheduled_s",
+    "ttft": "first_token_s - sent_s",
+}
+_FAILED = "outcome NOT IN ('answered', 'skipped')"
+
+
+@dataclass(frozen=True, kw_only=True)
+class BrokenRule:
+    """Something that failed, with its turns."""
+
+    id: str
+    """As in the addresses of pages; of the same run always the same."""
+    kind: Literal["assertion", "objective", "checks", "some-checks", "score"]
+    """``some-checks`` of one group or depth: reached from its number, and offered nowhere else."""
+    rule: str
+    """What should have held."""
+    where: str
+    """For whom it didn't; empty where that is said of all."""
+    turns: Sequence[RecordKey]
+
+    @property
+    def title(self) -> str:
+        """In a line."""
+        return f"{self.rule}: {self.where}" if self.where else self.rule
+
+    @cached_property
+    def by_conversation(self) -> Mapping[str, Sequence[RecordKey]]:
+        """The turns of each conversation, by depth."""
+        found: dict[str, list[RecordKey]] = {}
+        for turn in sorted(self.turns, key=lambda turn: turn.depth):
+            found.setdefault(turn.conversation, []).append(turn)
+        return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateResult:
+    """What became of a scenario's assertions."""
+
+    results: tuple[AssertionResult, ...]
+    problem: str = ""
+    """Why they could not be checked."""
+
+    @property
+    def failed(self) -> int:
+        return sum(not one.holds for one in self.results)
+
+    @property
+    def summary(self) -> str:
+        """In a word or three; empty where nothing was asserted."""
+        if self.problem:
+            return "not checked"
+        of = len(self.results)
+        return f"{self.failed} of {of} failed" if self.failed else f"{of} of {of} kept" if of else ""
+
+
+NO_GATE = GateResult(results=())
+"""Of a run that asserts nothing."""
+
+
+def gate(run: Run) -> GateResult:
+    """*run* held against its scenario's assertions."""
+    try:
+        return GateResult(results=tuple(check_assertions(run)))
+    except ReplayError as error:  # a plug-in that the scenario names may be gone
+        return GateResult(results=(), problem=str(error))
+
+
+def broken_rules(
+    gate: GateResult,
+    load: LoadSummary | None,
+    scorers: Mapping[str, Scorer[object]],
+    checks: Checks | None,
+    browser: RunBrowser,
+) -> tuple[BrokenRule, ...]:
+    """All that failed of a run: assertions, objectives, checks, then yes-or-no scores."""
+    columns = {row.name for row in checks.rows} if checks else set()
+    others = {name: scorer for name, scorer in scorers.items() if name not in columns}
+    return (
+        *_of_assertions(gate),
+        *_of_objectives(load, browser),
+        *_of_checks(checks.failed if checks else ()),
+        *_of_scores(others, browser),
+    )
+
+
+def assertion_id(place: int, group: Group) -> str:
+    """The rule that one of the assertions is for *group*."""
+    return f"assertion-{place}-{group.system}-{group.policy}"
+
+
+def objective_id(level: LevelPlayed, objective: ObjectiveResult) -> str:
+    """The rule that *objective* is for *level*."""
+    return f"objective-{level.index}-{objective.key or objective.goal}"
+
+
+def checks_id(name: str, group: Group | None = None, depth: int | None = None) -> str:
+    """The rule that the checks of the column *name* pass, of all groups and depths or of one."""
+    of = "" if group is None else f"-{group.system}-{group.policy}"
+    return f"checks-{name}{of}{'' if depth is None else f'-depth-{depth}'}"
+
+
+def _of_assertions(gate: GateResult) -> Iterable[BrokenRule]:
+    for place, result in enumerate(gate.results):
+        for one in result.findings:
+            if one.against:
+                yield BrokenRule(
+                    id=assertion_id(place, one.group),
+                    kind="assertion",
+                    rule=result.assertion.title,
+                    where=str(one.group),
+                    turns=[RecordKey(id, one.group.system, one.group.policy, n) for id, n in one.against],
+                )
+
+
+def _of_objectives(load: LoadSummary | None, browser: RunBrowser) -> Iterable[BrokenRule]:
+    for level in load.levels if load else ():
+        for one in level.played.goals:
+            if one.met is False:
+                turns = _due(level.played, one, load.load.get("slo") or {}, browser) if load else []
+                yield BrokenRule(
+                    id=objective_id(level.played, one),
+                    kind="objective",
+                    rule=one.goal,
+                    where=level.played.name,
+                    turns=turns,
+                )
+
+
+def _due(
+    level: LevelPlayed, objective: ObjectiveResult, slo: Mapping[str, float], browser: RunBrowser
+) -> list[RecordKey]:
+    """The turns beyond the bound; all of the level where a turn has no such number, or none is beyond it."""
+    window, bound = (level.measured_from_s, level.measured_to_s), slo.get(objective.key)
+    scorer, _, kind = objective.key.rpartition("_")
+    found: list[RecordKey] = []
+    if objective.key == "errors":
+        found = browser.due(*window, _FAILED)
+    elif (measure := objective.key.partition("_p")[0]) in _DURATIONS:
+        found = browser.due(*window, f"outcome = 'answered' AND {_DURATIONS[measure]} > ?", [bound])
+    elif kind == "min":
+        low = "EXISTS (SELECT 1 FROM score AS s WHERE s.scorer = ? AND s.system = turn.system"
+        low += " AND s.policy = turn.policy AND s.conversation = turn.conversation"
+        found = browser.due(
+            *window, f"{low} AND s.depth = turn.depth AND CAST(s.value AS REAL) < ?)", [scorer, bound]
+        )
+    return found or browser.due(*window)
+
+
+def _of_checks(failed: Iterable[CheckResult]) -> Iterable[BrokenRule]:
+    turns: dict[tuple[str, Group | None, int | None], list[RecordKey]] = defaultdict(list)
+    for one in failed:
+        group = Group(one.system, one.policy)
+        turn = RecordKey(one.conversation, one.system, one.policy, one.depth)
+        for name in one.columns:
+            for place in ((name, None, None), (name, group, None), (name, group, one.depth)):
+                turns[place].append(turn)
+    for name, of, depth in sorted(turns, key=lambda key: (key[0], str(key[1] or ""), key[2] or 0)):
+        places = [str(of)] if of else []
+        yield BrokenRule(
+            id=checks_id(name, of, depth),
+            kind="some-checks" if of else "checks",
+            rule=name,
+            where=", ".join([*places, *([] if depth is None else [f"depth {depth}"])]),
+            turns=list(dict.fromkeys(turns[name, of, depth])),
+        )
+
+
+def _of_scores(scorers: Mapping[str, Scorer[object]], browser: RunBrowser) -> Iterable[BrokenRule]:
+    for name, scorer in scorers.items():
+        if unit_of(scorer) == SHARE and (turns := browser.noes(name)):
+            yield BrokenRule(id=f"score-{name}", kind="score", rule=f"{name} is 0", where="", turns=turns)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

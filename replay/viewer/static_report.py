@@ -18,20 +18,19 @@ from typing import Any
 from markupsafe import Markup
 
 from replay.core.errors import writing
+from replay.report.numbers import headline
 from replay.scorers.scorer import SHARE
 from replay.viewer import assets
-from replay.viewer.broken_rules import BrokenRule
 from replay.viewer.conversation_index import ConversationIndex, ConversationRow, ListQuery, Page
 from replay.viewer.conversation_view import conversation_view
 from replay.viewer.depth_view import depth_view
 from replay.viewer.gap_view import gap_view
 from replay.viewer.live_run import LiveRun
 from replay.viewer.load_view import load_charts
-from replay.viewer.numbers import headline
 from replay.viewer.overview import overview
 from replay.viewer.pages import render
 from replay.viewer.people_view import people_view
-from replay.viewer.run_numbers import run_numbers
+from replay.viewer.run_numbers import BrokenRule, run_numbers
 from replay.viewer.turn_view import TextLimits
 
 LIMIT_BYTES = 5_000_000

@@ -1,4 +1,4 @@
-"""One turn under one policy, taken apart for a reader: edit, mentions, steps, answer against gold."""
+"""One turn under one policy, taken apart: the edit, the mentions, the steps, the answer against gold."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 from replay.core.drift_evidence import Drift
 from replay.core.message import Message, ToolCall
 from replay.core.record import TurnRecord
+from replay.core.safe_text import ClippedText, clip
 from replay.report.drift_text import MentionView, mention_views, short, why_invalid
+from replay.report.numbers import NONE, duration, number, usd
 from replay.store.page_queries import TurnScore
 from replay.store.stored import StoredVerdict
-from replay.viewer.numbers import NONE, duration, number, usd
 from replay.web import word_diff
-from replay.web.pages import ClippedText, clip
 from replay.web.word_diff import DiffPiece
 
 

@@ -20,7 +20,6 @@ from aiohttp import web
 
 from replay.core.errors import InputError, ReplayError
 from replay.viewer import assets
-from replay.viewer.broken_rules import GateResult
 from replay.viewer.compare_view import CompareView
 from replay.viewer.computing import BackgroundTask, Computing, comparisons_of, gate_of, numbers_of
 from replay.viewer.conversation_index import ListQuery
@@ -32,7 +31,7 @@ from replay.viewer.load_view import load_charts
 from replay.viewer.overview import overview
 from replay.viewer.pages import render
 from replay.viewer.people_view import people_view
-from replay.viewer.run_numbers import RunNumbers
+from replay.viewer.run_numbers import GateResult, RunNumbers
 from replay.web.access import bearer, cookie_of, is_loopback, is_token, token_to_cookie
 from replay.web.app import Failure, Handler, add_assets, html, new_app
 from replay.web.server import serve

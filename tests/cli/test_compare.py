@@ -186,7 +186,7 @@ def test_two_tables_are_scored(folder, suffix):
     assert done.returncode == 0, done.stderr
 
     assert "Rouge-L" in done.stdout
-    assert "1 rows have no response" in done.stdout
+    assert "1 row has no response" in done.stdout
     assert (folder / f"out.{suffix}").stat().st_size > 0
     again = replay_cli("score-file", *arguments, "--column", "Rouge-L", "--json", cwd=folder)
     assert json.loads(again.stdout)["means"][0]["value"] == 1.0

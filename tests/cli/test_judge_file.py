@@ -10,7 +10,7 @@ import pytest
 
 from tests.cli.command import replay_cli
 from tests.scorers.judges.servers import judge_server
-from tests.tables.scoring.test_recorded import FED, USR, write
+from tests.tables.test_responses import FED, USR, write
 
 
 def rated(prompt, number):
@@ -91,7 +91,7 @@ async def test_a_missing_fact_is_a_reason_and_dialogues_have_judges_of_their_own
     assert (turn["id"], turn["level"], turn["geval.naturalness"]) == ("1", "turn", 4)
     assert json.loads(turn["Unscored"])["geval.groundedness"] == "no fact to rest on in the data"
     assert (dialogue["id"], dialogue["level"], dialogue["whole.coherence"]) == ("2", "dialogue", 4)
-    assert "geval.groundedness: 1 items unscored (no fact to rest on in the data)." in done.stdout
+    assert "geval.groundedness: 1 item unscored (no fact to rest on in the data)." in done.stdout
     assert "Are you\nbored?" in server.prompts[0]
 
 
@@ -177,7 +177,7 @@ async def test_claims_that_cant_be_read_are_a_reason(tmp_path):
         done = await run("score-file", *files, "--judge", judge, folder=tmp_path)
 
     assert done.returncode == 0, done.stderr
-    assert "LLM F1: 1 rows unscored (the judge's claims can't be read as JSON)." in done.stdout
+    assert "LLM F1: 1 row unscored (the judge's claims can't be read as JSON)." in done.stdout
 
 
 def test_score_file_takes_one_judge_of_claims_with_one_voter(tmp_path):

@@ -9,7 +9,7 @@ import json
 import pytest
 
 from replay.results.run import Run
-from replay.statistics.steps import STEP_COLUMNS
+from replay.statistics.turn_frame import STEP_COLUMNS
 from tests.cli.command import replay_cli
 from tests.report.sample_steps import CALLS, stepped_run
 

@@ -12,8 +12,9 @@ import pytest
 from rich.console import Console
 
 from replay.report.markdown import markdown_report
-from replay.report.notebook.run_display import run_html
-from replay.report.rewriting_text import hidden_sentences
+from replay.report.notebook import document_html
+from replay.report.notes import hidden_sentences
+from replay.report.run_document import run_document
 from replay.report.text import print_report
 from replay.results.run import Run
 from tests.docs.shown_output import ROOT, agree
@@ -39,10 +40,17 @@ def test_the_readme_shows_the_quickstarts_table_and_sentence(quickstart):
     agree("README.md", shown, terminal(quickstart))
 
 
-@pytest.mark.parametrize("shown", [markdown_report, run_html])
-def test_markdown_and_notebooks_have_the_same_table_and_sentence(quickstart, shown):
-    names = {"title": "quickstart"} if shown is markdown_report else {"name": "quickstart", "folder": "runs"}
-    found = html.unescape(shown(report(quickstart), **names)).replace("\\[", "[")
+def markdown(shown):
+    return markdown_report(shown, title="quickstart").replace("\\[", "[")
+
+
+def notebook(shown):
+    return document_html(run_document(shown, title="quickstart"), all_at="all of it")
+
+
+@pytest.mark.parametrize("write", [markdown, notebook])
+def test_markdown_and_notebooks_have_the_same_table_and_sentence(quickstart, write):
+    found = html.unescape(write(report(quickstart)))
     (sentence,) = hidden_sentences(report(quickstart).hidden)
 
     assert sentence in " ".join(found.split())

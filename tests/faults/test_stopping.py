@@ -18,7 +18,7 @@ from aiohttp import web
 from rich.console import Console
 
 from replay.core.errors import RunStoppedError, ScenarioError
-from replay.report.load_text import print_load
+from replay.report.text import print_load
 from replay.results.run import Run, newest_run
 from replay.runs.launch import load_scenario, resume_async, run_async
 from replay.store.store import RunStore

@@ -44,23 +44,21 @@ ROOMS = {
     "load": "core core/asking datasets store scorers statistics statistics/load "
     "coreference/reading policies play play/load scenario workers workers/cluster",
     "report": "core core/settings scorers statistics statistics/load scenario/assertions",
-    "report/notebook": "core scorers statistics report",
     "report/plots": "core core/settings scorers statistics report",
     "results": "core core/settings core/asking datasets store scorers scorers/checks scorers/judges "
     "statistics statistics/load coreference/reading coreference/service policies play "
-    "scenario/assertions scenario workers/cluster load report report/notebook",
+    "scenario/assertions scenario workers/cluster load report",
     "runs": "core core/settings core/asking datasets store scorers statistics policies play "
     "play/load scenario workers workers/cluster load report results",
     "web": "core",
-    "viewer": "core store scorers statistics statistics/load scenario/assertions scenario report results web",
-    "tables": "",
-    "tables/agreement": "core core/settings datasets scorers statistics report report/plots",
-    "tables/scoring": "core core/settings core/asking datasets scorers scorers/judges statistics report "
-    "tables/agreement",
+    "viewer": "core store scorers statistics statistics/load scenario/assertions scenario report "
+    "results web",
+    "tables": "core core/settings core/asking datasets scorers scorers/judges statistics report "
+    "report/plots",
     "study": "core store statistics results",
     "study/presets": "core core/settings scorers statistics study",
     "study/running": "core core/settings core/asking datasets store scorers statistics play scenario "
-    "results runs tables/agreement study study/presets",
+    "results runs tables study study/presets",
     "study/pages": "core web study study/running",
     "testing": "core core/settings core/asking datasets scorers scorers/judges coreference/reading "
     "coreference/service coreference policies play",
@@ -74,7 +72,7 @@ ROOMS = {
     "cli": "core core/settings core/asking datasets scorers/judges statistics "
     "coreference/reading coreference/wording coreference/service coreference play "
     "play/load scenario/assertions scenario load report report/plots results runs web "
-    "viewer tables/agreement tables/scoring study/running study/pages cli/serving",
+    "viewer tables study/running study/pages cli/serving",
 }
 """Each room, and the rooms that it imports. A file's room is its folder below ``replay``."""
 

@@ -8,9 +8,8 @@ from replay.scorers.exact_match import em
 from replay.scorers.rouge_l import rouge_l
 from replay.scorers.token_f1 import f1
 from replay.statistics.depth_table import depth_table
-from replay.statistics.hidden_points import hidden_points
 from replay.statistics.paired import policy_gaps
-from replay.statistics.run_numbers import Report
+from replay.statistics.run_numbers import Report, hidden_points
 from replay.statistics.score_column import ScoreColumn, score_columns
 from tests.scorers.turns import INVALID, VALID, skipped_turn, turn
 

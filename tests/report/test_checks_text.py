@@ -9,11 +9,13 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from replay.report.checks_text import MOST, print_checks
+from replay.report.document import ReportDocument
+from replay.report.findings import MOST_TURNS
 from replay.report.json import report_json
 from replay.report.markdown import markdown_report
 from replay.report.printing import VisibleConsole
-from replay.report.text import print_report
+from replay.report.run_document import checks_sections
+from replay.report.text import print_document, print_report
 from replay.statistics.checks import count_checks
 from tests.report.sample_checks import SAMPLE, check, polite
 from tests.report.sample_report import report
@@ -26,21 +28,21 @@ def printed(checks, width: int = 80) -> str:
     out = io.StringIO()
     console = VisibleConsole(out)
     console.width = width
-    print_checks(count_checks(checks), console)
+    print_document(ReportDocument(title="", sections=list(checks_sections(count_checks(checks)))), console)
     return out.getvalue()
 
 
 def test_counts_come_by_kind_and_name_and_the_first_failures_first():
     assert printed(SAMPLE).splitlines() == [
-        "Checks: made, pred",
-        "checks          passed  failed  not looked at",
-        "---------------------------------------------",
-        "check                1       3              2",
-        "check.contains       1       2              1",
-        "check.end            0       0              1",
-        "check.polite         0       1              1",
-        "check.rubric         0       1              1",
-        "- not looked at: 2 never reached",
+        "Checks",
+        "system  policy  checks          passed  failed  not looked at",
+        "-------------------------------------------------------------",
+        "made    pred    check                1       3              2",
+        "made    pred    check.contains       1       2              1",
+        "made    pred    check.end            0       0              1",
+        "made    pred    check.polite         0       1              1",
+        "made    pred    check.rubric         0       1              1",
+        "- made, pred: not looked at: 2 never reached",
         "",
         "Failed checks",
         "depth 1 of a",
@@ -55,38 +57,38 @@ def test_counts_come_by_kind_and_name_and_the_first_failures_first():
         "  asked   Question 2?",
         "  answer  No.",
         '  failed  contains "refund": no "refund" in the answer',
-        "",
     ]
 
 
 def test_groups_stand_apart_and_failures_say_whose_they_are():
     found = printed([*SAMPLE, *(check("a", 1, "-", policy=policy) for policy in ("gold", "rewrite"))])
 
-    assert [line for line in found.splitlines() if line.startswith("Checks")] == [
-        "Checks: made, gold",
-        "Checks: made, pred",
-        "Checks: made, rewrite",
+    assert [line.split()[1] for line in found.splitlines() if " check   " in line] == [
+        "gold",
+        "pred",
+        "rewrite",
     ]
     assert "\ndepth 1 of b (made, pred)\n" in found
     assert "\ndepth 1 of a (made, gold; made, rewrite)\n" in found, "what they have in common stands once"
 
 
-def test_where_all_passed_a_line_says_so():
+def test_where_all_passed_a_row_says_so():
     found = printed([check("a", 1, "+"), check("b", 1, "+"), check("a", 1, "-", policy="gold")])
     comment = markdown_report(replace(report(), checks=count_checks([check("a", 1, "+")])), title="t")
 
-    assert "Checks: made, pred: all 2 passed" in found
-    assert found.count("not looked at") == 1, "only gold has a table"
+    rows = [line.split() for line in found.splitlines() if line.startswith("made")]
+    assert [row[1:4] for row in rows if row[1] == "pred"] == [["pred", "check", "2"]]
+    assert len(rows) > 2, "gold has more"
     assert "| `made` | `pred` | `check` | 1 | 0 | 0 |" in comment
     assert "check.contains" not in comment
 
 
-def test_where_nothing_could_be_looked_at_a_line_and_the_reasons_say_so():
+def test_where_nothing_could_be_looked_at_a_row_and_the_reasons_say_so():
     found = printed([check("a", 1, "never reached", asked=None), check("b", 1, "skipped")])
 
-    assert found.splitlines()[:2] == [
-        "Checks: made, pred: none of 2 could be looked at",
-        "- not looked at: 1 never reached, 1 skipped",
+    assert found.splitlines()[3:] == [
+        "made    pred    check        0       0              2",
+        "- made, pred: not looked at: 1 never reached, 1 skipped",
     ]
 
 
@@ -94,7 +96,7 @@ def test_the_checks_of_a_turn_stand_together_below_its_answer():
     found = printed([check("a", 1, "-"), check("b", 1, "-"), polite("a", 1, "-", evidence="it is curt")])
 
     assert found.count("of a\n") == 1
-    assert found.splitlines()[-10:-5] == [
+    assert found.splitlines()[-9:-4] == [
         "depth 1 of a",
         "  asked   Question 1?",
         "  answer  No.",
@@ -104,11 +106,11 @@ def test_the_checks_of_a_turn_stand_together_below_its_answer():
 
 
 def test_very_many_failures_are_counted_and_the_way_to_them_is_shown():
-    found = printed([check(f"c{n:02}", 1, "-") for n in range(MOST + 3)])
+    found = printed([check(f"c{n:02}", 1, "-") for n in range(MOST_TURNS + 3)])
 
-    assert found.count('contains "refund": no') == MOST
+    assert found.count('contains "refund": no') == MOST_TURNS
     assert "and 3 more turns: replay export RUN --table checks" in found
-    assert "more" not in printed([check(f"c{n:02}", 1, "-") for n in range(MOST)])
+    assert "more" not in printed([check(f"c{n:02}", 1, "-") for n in range(MOST_TURNS)])
 
 
 @pytest.mark.parametrize("width", [40, 80])
@@ -129,7 +131,7 @@ def test_the_report_has_them_between_the_tables_and_the_gaps():
     print_report(shown, Console(file=out, width=100, color_system=None))
     text = out.getvalue()
 
-    assert text.index("extractive, filter") < text.index("Checks: made, pred") < text.index("Against gold")
+    assert text.index("extractive, filter") < text.index("\nChecks\n") < text.index("Against gold")
 
 
 def test_json_has_the_counts_of_each_depth_and_every_failure():

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from replay.report.failure_text import MOST, failure_lines
+from replay.report.findings import MOST_REASONS, failure_lines
 from replay.statistics.failure_reasons import FailureReason
 
 
@@ -37,7 +37,7 @@ def test_nothing_in_a_reason_moves_the_cursor_or_breaks_a_line():
 
 
 def test_of_very_many_reasons_the_rest_is_counted():
-    lines = failure_lines([reason(f"no {n}", turns=2) for n in range(MOST + 3)])
+    lines = failure_lines([reason(f"no {n}", turns=2) for n in range(MOST_REASONS + 3)])
 
-    assert len(lines) == MOST + 1
+    assert len(lines) == MOST_REASONS + 1
     assert lines[-1] == "3 more reasons, of 6 turns: `replay report --json` has them all"

@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 import pytest
 
 from replay.core.errors import InputError
-from replay.report.assertions_text import assertion_lines
+from replay.report.findings import assertion_lines
 from replay.report.junit import junit_xml, write_junit
 from tests.report.sample_checks import SAMPLE, check
 from tests.scenario.assertions.samples import answers, judge

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from replay import __version__
 from replay.cli import playing
-from replay.report.load_text import print_load
+from replay.report.text import print_load
 from replay.results.run import Run
 from replay.scorers.token_f1 import f1
 from replay.statistics.load.load_summary import LoadSummary

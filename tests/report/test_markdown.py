@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from markdown_it import MarkdownIt
 
-from replay.report.compare_markdown import comparison_markdown
-from replay.report.markdown import code, escape_markdown, markdown_report
+from replay.report.markdown import code, comparison_markdown, escape_markdown, markdown_report
 from replay.statistics.checks import count_checks
 from replay.statistics.depth_table import depth_table
 from replay.statistics.paired import policy_gaps

@@ -6,9 +6,13 @@ from collections import Counter
 
 from hypothesis import given, strategies as st
 
-from replay.report.compare_markdown import comparison_markdown
-from replay.report.markdown import markdown_report
-from replay.report.markdown_limit import LEAST_CHARS, MOST_CHARS, Block, within
+from replay.report import LEAST_CHARS, MOST_CHARS
+from replay.report.markdown import (
+    Part,
+    comparison_markdown,
+    markdown_report,
+    within,
+)
 from replay.scorers.exact_match import em
 from replay.statistics.checks import count_checks
 from replay.statistics.depth_table import depth_table
@@ -29,7 +33,7 @@ BLOCKS = st.lists(st.tuples(st.sampled_from(["totals", "notes", "rows"]), SIZES)
 @given(BLOCKS, st.integers(LEAST_CHARS, 30_000))
 def test_it_fits_and_every_line_is_there_or_counted(sizes, most):
     blocks = [
-        Block(
+        Part(
             name=name,
             head=[f"begin {n}"],
             items=[f"{n}.{at} {'x' * size}" for at, size in enumerate(items)],
@@ -59,14 +63,14 @@ def test_it_fits_and_every_line_is_there_or_counted(sizes, most):
 
 @given(SIZES, st.integers(0, 9000))
 def test_a_block_keeps_to_its_room(sizes, room):
-    block = Block(name="rows", head=["head"], items=["x" * size for size in sizes], foot=["foot"])
+    block = Part(name="rows", head=["head"], items=["x" * size for size in sizes], foot=["foot"])
     lines = list(block.within(room, where="elsewhere"))
 
     assert sum(map(len, lines)) + len(lines) <= room
 
 
 def test_what_is_important_has_room_first():
-    blocks = [Block(name=name, items=[name[0] * 99] * 50) for name in ("rows", "totals", "notes")]
+    blocks = [Part(name=name, items=[name[0] * 99] * 50) for name in ("rows", "totals", "notes")]
     lines = within(blocks, 4_000, important=["totals", "notes"], where="elsewhere")
     shown = "".join(line[:1] for line in lines if len(line) == 99)
 

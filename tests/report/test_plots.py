@@ -16,10 +16,18 @@ from msgspec.structs import replace
 from replay.core.errors import InputError, PluginError
 from replay.core.record import Timing
 from replay.report.plots.agreement import agreement_figure
-from replay.report.plots.by_depth import depth_figure, gap_figure
-from replay.report.plots.drawing import COLOURS, WIDTHS_IN, check_can_draw, format_of, plain, save, style
-from replay.report.plots.latency import latency_figure
-from replay.report.plots.plotted import choose, looks
+from replay.report.plots.by_depth import depth_figure, gap_figure, latency_figure
+from replay.report.plots.drawing import (
+    COLOURS,
+    WIDTHS_IN,
+    check_can_draw,
+    choose,
+    format_of,
+    looks,
+    plain,
+    save,
+    style,
+)
 from replay.scorers.operational import latency
 from replay.statistics.depth_table import depth_table
 from replay.statistics.paired import policy_gaps

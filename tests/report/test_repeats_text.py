@@ -9,7 +9,7 @@ from rich.console import Console
 
 from replay.report.json import report_json
 from replay.report.markdown import markdown_report
-from replay.report.repeats_text import displayed_ks
+from replay.report.run_tables import displayed_ks
 from replay.report.text import print_report
 from replay.statistics.depth_table import depth_table
 from replay.statistics.repeats import repeat_numbers
@@ -85,7 +85,7 @@ def test_of_many_depths_the_totals_are_shown():
 
 def test_markdown_holds_the_same_folded():
     lines = markdown_report(report(), title="a run").splitlines()
-    at = lines.index("<details><summary>3 plays of each conversation: <code>s, pred</code></summary>")
+    at = lines.index("<details><summary><code>s</code>, <code>pred</code>: pass^k</summary>")
     assert lines[at + 2] == "| score | cases | `pass^1` | `pass^2` | `pass^3` | `pass@3` | incomplete |"
     assert "| check, conversations | 3 | 38.9 | 11.1 | 0.0 | 50.0 | 1 |" in lines
 

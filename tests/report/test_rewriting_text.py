@@ -6,11 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from replay.report.rewriting_text import conclusions, hidden_sentences, wording_sentences
+from replay.report.notes import conclusions, hidden_sentences, wording_sentences
 from replay.statistics.group import Group
-from replay.statistics.hidden_points import HiddenPoints
 from replay.statistics.paired import DifferenceRow, PairedDifference
-from replay.statistics.wording import WordingAgreement
+from replay.statistics.run_numbers import HiddenPoints, WordingAgreement
 from tests.report.sample_report import report
 
 

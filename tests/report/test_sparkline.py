@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from replay.report.sparkline import BARS, MOST, can_show_bars, sparkline
+from replay.report.trends import BARS, MOST, can_show_bars, sparkline
 
 
 def test_bars_go_from_the_lowest_to_the_highest():

@@ -11,7 +11,7 @@ import pytest
 
 import replay
 from replay.core.errors import RunError
-from replay.report.load_text import drift_sentences
+from replay.report.load_document import drift_sentences
 from replay.report.notes import notes
 from replay.results.run import Run, newest_run
 from replay.runs.launch import resume_async, run_async

@@ -15,8 +15,7 @@ from replay.core.errors import PluginError
 from replay.core.record import TurnRecord
 from replay.core.settings.choice import Choice
 from replay.results import scoring
-from replay.results.scoring import score_into
-from replay.results.stored_scorers import SCORERS as SCORERS_FACT
+from replay.results.scoring import SCORERS as SCORERS_FACT, score_into
 from replay.scorers.bertscore import IdfBertScore, bertscore
 from replay.scorers.retrieval import hit_rate_scorer
 from replay.scorers.scorer import CorpusScorer, Scorer, Unscored

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from replay.core.settings.choice import Choice
 from replay.core.settings.plugins import load
-from replay.results.stored_scorers import ScorerEntry, ScorerKeeper
+from replay.results.scoring import ScorerEntry, ScorerKeeper
 
 
 def scorer_entry(name: str) -> ScorerEntry:

@@ -11,9 +11,8 @@ from scipy import optimize
 
 from replay.statistics import bradley_terry as module
 from replay.statistics.bradley_terry import SLOW, bradley_terry
-from replay.statistics.interval import FEW, Interval
+from replay.statistics.interval import FEW, Interval, UndefinedNumber
 from replay.statistics.preferences import POINTS, Preference
-from replay.statistics.undefined import UndefinedNumber
 
 # Games won against each other in the American League, 1987: Agresti, Categorical Data Analysis, section
 # 10.6 (2nd edition), whose estimates with Baltimore at 0 are these.

@@ -5,11 +5,12 @@ from __future__ import annotations
 import io
 import json
 
-from replay.report.changed_checks_text import print_changed_checks
-from replay.report.checks_text import MOST
+from replay.report.document import ReportDocument, ReportSection
+from replay.report.findings import MOST_TURNS, changed_check_cases
 from replay.report.printing import VisibleConsole
+from replay.report.text import print_document
 from replay.scorers.exact_match import em
-from replay.statistics.changed_checks import changed_checks
+from replay.statistics.checks import changed_checks
 from replay.statistics.run_comparison import ScoredRun
 from replay.statistics.score_column import score_columns
 from replay.viewer.compare_view import compare_view
@@ -44,7 +45,8 @@ def printed(found) -> str:
     out = io.StringIO()
     console = VisibleConsole(out)
     console.width = 80
-    print_changed_checks(found, console)
+    section = ReportSection(name="checks", blocks=list(changed_check_cases(found)))
+    print_document(ReportDocument(title="", sections=[section]), console)
     return out.getvalue()
 
 
@@ -77,23 +79,21 @@ def test_without_checks_there_is_nothing_to_say():
 
 
 def test_the_text_lists_the_worst_first_with_both_answers():
-    assert printed(changed_checks(BEFORE, AFTER)).splitlines()[:6] == [
-        "Checks: 2 newly failing, 1 no longer looked at, 1 newly passing, 1 as before, "
-        "1 only in A, 1 only in B",
+    assert printed(changed_checks(BEFORE, AFTER)).splitlines()[:5] == [
         'newly failing (passed before): depth 1 of a: contains "refund"',
-        "  asked  Question 1?",
-        "  A      No.",
-        "  B      Never.",
-        '  found  no "refund" in the answer',
+        "  asked   Question 1?",
+        "  A       No.",
+        "  B       Never.",
+        '  found   no "refund" in the answer',
     ]
 
 
 def test_very_many_changes_are_counted():
-    before = [check(f"c{n}", 1, "+") for n in range(MOST + 2)]
-    found = printed(changed_checks(before, [check(f"c{n}", 1, "-") for n in range(MOST + 2)]))
+    before = [check(f"c{n}", 1, "+") for n in range(MOST_TURNS + 2)]
+    found = printed(changed_checks(before, [check(f"c{n}", 1, "-") for n in range(MOST_TURNS + 2)]))
 
-    assert found.count("newly failing (") == MOST
-    assert "... and 2 more newly failing; --json has all" in found
+    assert found.count("newly failing (") == MOST_TURNS
+    assert "and 2 more newly failing; `replay compare --json` has all" in found
 
 
 def test_the_command_says_them_above_the_table_and_has_all_as_json(tmp_path):

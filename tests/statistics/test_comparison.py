@@ -10,8 +10,13 @@ from msgspec.structs import replace
 
 from replay.scorers.operational import latency
 from replay.scorers.token_f1 import f1
-from replay.statistics.comparison import ComparisonSettings, ComparisonSide, bootstrap_p, compare_sides
-from replay.statistics.holm import correct_comparisons
+from replay.statistics.comparison import (
+    ComparisonSettings,
+    ComparisonSide,
+    bootstrap_p,
+    compare_sides,
+    correct_comparisons,
+)
 from replay.statistics.score_column import score_columns
 from tests.scorers.turns import turn
 from tests.statistics.spread import LongestAnswer

@@ -8,8 +8,7 @@ from hypothesis import given, strategies as st
 from scipy import stats
 
 from replay.statistics.correlation import correlations
-from replay.statistics.interval import Interval
-from replay.statistics.undefined import UndefinedNumber
+from replay.statistics.interval import Interval, UndefinedNumber
 
 RATINGS = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=3, max_size=15)
 

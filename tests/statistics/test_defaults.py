@@ -20,7 +20,7 @@ from replay.statistics.paired import DifferenceRow, policy_gaps
 from replay.statistics.preferences import preferences_of
 from replay.statistics.rater_agreement import cohen_kappa, krippendorff_alpha
 from replay.statistics.rater_table import rater_agreement_of
-from replay.statistics.run_spread import run_spread
+from replay.statistics.repeats import run_spread
 from replay.statistics.sign_flip import PERMUTATIONS
 
 INTERVAL = {"confidence": 0.95, "method": "t"}

@@ -17,8 +17,7 @@ from replay.statistics.detector_quality import (
     DetectorCase,
     detector_quality_of,
 )
-from replay.statistics.interval import FEW, NO_RESAMPLES, Interval
-from replay.statistics.t_interval import SAME
+from replay.statistics.interval import FEW, NO_RESAMPLES, SAME, Interval
 
 LETTERS = {"h": (True, True), "f": (False, True), "m": (True, False), "-": (False, False)}
 

@@ -7,8 +7,8 @@ import pytest
 from replay.core.record import TurnRecord
 from replay.scorers.exact_match import em
 from replay.scorers.operational import latency
-from replay.statistics.hidden_points import HiddenPoints, hidden_points
 from replay.statistics.paired import policy_gaps
+from replay.statistics.run_numbers import HiddenPoints, hidden_points
 from replay.statistics.score_column import score_columns
 from tests.scorers.turns import turn
 

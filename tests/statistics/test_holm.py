@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from statsmodels.stats.multitest import multipletests
 
-from replay.statistics.holm import holm
+from replay.statistics.comparison import holm
 
 
 @pytest.mark.parametrize(

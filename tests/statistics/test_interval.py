@@ -7,12 +7,10 @@ import pytest
 from scipy import stats
 
 from replay.scorers.token_f1 import f1
-from replay.statistics.bootstrap import cluster_weights, resampled_means
+from replay.statistics.bootstrap import cluster_weights, jackknifed_means, jackknifed_values, resampled_means
 from replay.statistics.depth_table import depth_table
-from replay.statistics.interval import Interval, bca_interval, interval
-from replay.statistics.jackknife import jackknifed_means, jackknifed_values
+from replay.statistics.interval import Interval, UndefinedNumber, bca_interval, interval
 from replay.statistics.score_column import ScoreColumn, score_columns
-from replay.statistics.undefined import UndefinedNumber
 from tests.scorers.turns import turn
 from tests.statistics.spread import LongestAnswer
 

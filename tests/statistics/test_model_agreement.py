@@ -4,8 +4,8 @@ import json
 
 import pytest
 
+from replay.statistics.interval import UndefinedNumber
 from replay.statistics.model_agreement import pairwise_agreement, ranking_agreement
-from replay.statistics.undefined import UndefinedNumber
 
 
 def test_the_published_rankings():

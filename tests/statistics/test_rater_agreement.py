@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, strategies as st
 from statsmodels.stats import inter_rater
 
+from replay.statistics.interval import UndefinedNumber
 from replay.statistics.rater_agreement import (
     ALL_EQUAL,
     cohen_kappa,
@@ -13,7 +14,6 @@ from replay.statistics.rater_agreement import (
     fleiss_kappa,
     krippendorff_alpha,
 )
-from replay.statistics.undefined import UndefinedNumber
 
 # Krippendorff, Computing Krippendorff's Alpha-Reliability, 2011, section C: four observers, twelve units.
 OBSERVERS = [

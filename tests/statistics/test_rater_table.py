@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from replay.statistics.bootstrap import cluster_weights
-from replay.statistics.interval import FEW, NO_RESAMPLES, Interval, interval
+from replay.statistics.interval import FEW, NO_RESAMPLES, Interval, UndefinedNumber, interval
 from replay.statistics.rated_item import RatedItem
 from replay.statistics.rater_agreement import (
     ALL_EQUAL,
@@ -17,7 +17,6 @@ from replay.statistics.rater_agreement import (
     krippendorff_alpha,
 )
 from replay.statistics.rater_table import NO_NAMES, NO_PAIR, NOT_USUAL, rater_agreement_of
-from replay.statistics.undefined import UndefinedNumber
 
 
 def rated(*rows: str) -> list[RatedItem]:

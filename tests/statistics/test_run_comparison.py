@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from replay.core.errors import InputError
-from replay.report.compare_text import print_comparison
+from replay.report.text import print_comparison
 from replay.scorers.exact_match import em
 from replay.scorers.rouge_l import rouge_l
 from replay.scorers.scorer import Scorer

@@ -12,9 +12,8 @@ from replay.scorers.token_f1 import f1
 from replay.statistics.bootstrap import cluster_weights
 from replay.statistics.correlation import correlations
 from replay.statistics.depth_table import depth_table
-from replay.statistics.interval import Interval, interval
+from replay.statistics.interval import SAME, Interval, interval, t_ends
 from replay.statistics.score_column import score_columns
-from replay.statistics.t_interval import SAME, t_ends
 from tests.scorers.turns import turn
 
 FIVE = np.array([0.4, 0.5, 0.7, 0.75, 0.9])
@@ -94,7 +93,7 @@ def test_seconds_are_not_negative_and_what_can_be_is():
 
 def test_halls_transformation_by_hand():
     """Skewness k = .5 (corrected), t = 1.5: (cbrt(1 + .5 (1.5 - .5/6)) - 1) / (.5/3)."""
-    from replay.statistics.t_interval import _untransformed
+    from replay.statistics.interval import _untransformed
 
     assert _untransformed(1.5, 0.5) == pytest.approx(1.172581, abs=1e-6)
     back = 1.172581 + 0.5 * 1.172581**2 / 3 + 0.25 * 1.172581**3 / 27 + 0.5 / 6

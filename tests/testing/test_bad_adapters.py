@@ -8,7 +8,8 @@ from contextlib import asynccontextmanager
 import pytest
 
 from replay import AdapterError, ChatReply
-from replay.testing import FAIL, HANG, AdapterContract, ScriptedSystem, failure
+from replay.testing.adapter_contract import FAIL, HANG, AdapterContract
+from replay.testing.scripted_system import ScriptedSystem, failure
 from tests.testing.checking import said
 
 

@@ -12,8 +12,7 @@ from replay.scorers.token_f1 import f1
 from replay.statistics.checks import count_checks
 from replay.store.page_queries import RecordKey, RunBrowser
 from replay.viewer.assertions_view import assertions_view
-from replay.viewer.broken_rules import broken_rules, gate
-from replay.viewer.run_numbers import run_numbers
+from replay.viewer.run_numbers import broken_rules, gate, run_numbers
 from tests.report.sample_checks import SAMPLE, check, checked_run
 from tests.report.test_load_text import sweep
 from tests.statistics.load_runs import summary_of

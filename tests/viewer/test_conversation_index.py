@@ -6,8 +6,8 @@ import pytest
 
 from replay.results.run import Run
 from replay.store.page_queries import RecordKey, RunBrowser
-from replay.viewer.broken_rules import BrokenRule
 from replay.viewer.conversation_index import ConversationIndex, ListQuery
+from replay.viewer.run_numbers import BrokenRule
 from tests.viewer.runs import add, create, drifted, finish, make_run, record, talk
 
 

@@ -7,11 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from replay.report.curves import styles, tick_step
+from replay.report.charts import band, log_ticks, plain, styles, tick_step
 from replay.results.run import Run
 from replay.scorers.token_f1 import f1
 from replay.statistics.group import Group
-from replay.viewer.charts import band, log_ticks, plain
 from replay.viewer.load_view import load_charts
 from replay.viewer.pages import render
 from tests.cli.command import replay_cli

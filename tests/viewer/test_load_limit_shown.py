@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from replay.report.load_limit import limit_sentences
+from replay.report.load_document import limit_sentences
 from replay.viewer.load_view import load_charts
 from tests.statistics.load_runs import ask, level, summarised
 

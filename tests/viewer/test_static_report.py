@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from replay.core.drift_evidence import Drift, Mention, MentionDrift, Reading
 from replay.core.errors import InputError
 from replay.core.message import Message
-from replay.report.rewriting_text import hidden_sentences, wording_sentences
+from replay.report.notes import hidden_sentences, wording_sentences
 from replay.results.run import Run
 from replay.viewer.assets import hash_of
 from replay.viewer.conversation_view import conversation_view

@@ -12,13 +12,19 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from replay.core.errors import InputError
-from replay.report.plots.drawing import COLOURS, WIDTHS_IN, Width, new_figure, plain
-from replay.report.plots.plotted import PlottedRun, chosen_metrics
+from replay.report.plots.drawing import (
+    COLOURS,
+    WIDTHS_IN,
+    PlottedRun,
+    Width,
+    chosen_metrics,
+    new_figure,
+    plain,
+)
 from replay.statistics.correlation import CorrelationName, correlations
 from replay.statistics.group import group_of
-from replay.statistics.interval import Interval
+from replay.statistics.interval import Interval, UndefinedNumber
 from replay.statistics.number import NumberWithInterval
-from replay.statistics.undefined import UndefinedNumber
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -23,7 +23,6 @@ OUTCOMES: tuple[str, ...] = get_args(Outcome)
 """An ask's outcome is its place here."""
 ANSWERED = OUTCOMES.index("answered")
 SKIPPED = OUTCOMES.index("skipped")
-CUT_OFF = OUTCOMES.index("cut-off")
 OUTSIDE = -1
 """In place of a level's position: the ask belongs to none."""
 

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from replay.statistics.bootstrap import WeightBlocks
 from replay.statistics.estimate import Estimate, Resampling, Samples, estimate_cells
+from replay.statistics.interval import scale_of
 from replay.statistics.load.asks import Asks
 from replay.statistics.score_column import Positions, ScoreColumn
-from replay.statistics.t_interval import scale_of
 
 Cell = NDArray[np.intp]
 """Positions of turns."""

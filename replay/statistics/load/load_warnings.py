@@ -9,8 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from replay.statistics.load.generators import GeneratorStats, LatenessStats, busiest, latest, most_lagging
-from replay.statistics.load.load_level import LevelSummary
+from replay.statistics.load.load_level import (
+    GeneratorStats,
+    LatenessStats,
+    LevelSummary,
+    busiest,
+    latest,
+    most_lagging,
+)
 from replay.statistics.load.percentiles import SHARES, Percentiles, asks_needed
 
 LATENESS_S = 0.01

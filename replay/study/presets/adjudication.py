@@ -14,9 +14,8 @@ from statistics import fmean
 from typing import ClassVar
 
 from replay.core.decoding import convert_to
-from replay.statistics.majority import disagreements, majority
-from replay.statistics.rated_item import RatedItem
-from replay.statistics.undefined import UndefinedNumber
+from replay.statistics.interval import UndefinedNumber
+from replay.statistics.rated_item import RatedItem, disagreements, majority
 from replay.study.preset import TaskContent
 from replay.study.presets.answers import answered_tasks
 from replay.study.presets.run_turns import RunTurn

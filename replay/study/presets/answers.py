@@ -13,9 +13,9 @@ from replay.core.errors import InputError
 from replay.core.settings.faults import nearest
 from replay.scorers.scorer import SHARE
 from replay.statistics.estimate import resampling
+from replay.statistics.interval import UndefinedNumber
 from replay.statistics.number import number, resample
 from replay.statistics.people import HumanNumber, number_text
-from replay.statistics.undefined import UndefinedNumber
 from replay.study.preset import TaskContent
 from replay.study.presets.run_turns import RunTurn
 from replay.study.results import Origin, Results

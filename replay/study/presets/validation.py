@@ -28,7 +28,7 @@ import msgspec
 
 from replay.core.conversation import CANNOT_ANSWER, Passage
 from replay.core.history import Exchange
-from replay.statistics.majority import majority
+from replay.statistics.rated_item import majority
 from replay.study.preset import TaskContent
 from replay.study.steps import Answer, Block, Field, Passages, StudyStep, Text, Transcript
 

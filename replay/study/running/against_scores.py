@@ -17,14 +17,14 @@ from replay.core.errors import InputError
 from replay.core.record import TurnRecord
 from replay.scorers.scorer import SHARE
 from replay.statistics.group import group_of, groups_in_order
+from replay.statistics.interval import UndefinedNumber, value_or_none
 from replay.statistics.model_agreement import RankingAgreement, ranking_agreement
 from replay.statistics.people import HumanNumber, HumanTable, number_text
 from replay.statistics.score_column import ScoreColumn
-from replay.statistics.undefined import UndefinedNumber, value_or_none
 from replay.study.running.judged_turns import JudgedTurns, Scored
-from replay.tables.agreement.items import ItemSet, TableItem
-from replay.tables.agreement.reading import run_items
-from replay.tables.agreement.study import ScoreAgreement, StudySettings, agreement_study
+from replay.tables.agreement_study import ScoreAgreement, StudySettings, agreement_study
+from replay.tables.items import ItemSet, TableItem
+from replay.tables.rating_files import run_items
 
 EVERY = "all"
 """In the place of a policy: the turns of all policies together."""

@@ -13,9 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field as dataclass_field, replace
 
 from replay.scorers.scorer import SHARE
-from replay.statistics.majority import disagreements
 from replay.statistics.people import HumanNumber, number_text
-from replay.statistics.rated_item import RatedItem
+from replay.statistics.rated_item import RatedItem, disagreements
 from replay.statistics.rater_agreement import Level
 from replay.statistics.rater_table import rater_agreement_of
 from replay.study.running.own_questions import steps_of_task

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from replay.core.check_result import NO_TIMES
-from replay.report.assertions_text import MOST, assertion_lines
+from replay.report.findings import MOST_AGAINST, assertion_lines
 from replay.report.markdown import markdown_report
 from replay.scorers.stored_scorer import StoredScorer
 from replay.statistics.run_comparison import ScoredRun
@@ -100,16 +100,16 @@ def test_a_change_is_no_success_either_where_checks_were_not_looked_at():
 
 
 def test_what_fails_is_named_and_very_many_are_counted():
-    failing = [check(f"c{n}", 2, "-") for n in range(MOST + 2)]
+    failing = [check(f"c{n}", 2, "-") for n in range(MOST_AGAINST + 2)]
     found = judge(run_of([check("a", 1, "+"), *failing]), metric="check", min=0.9)
     lines = assertion_lines([found])
     said = markdown_report(Report(table=report().table), title="t", results=[found])
 
     assert lines[3] == '        depth 2 of c0: contains "refund"'
     assert lines[-1] == "        and 2 more"
-    assert len(lines) == 3 + MOST + 1
+    assert len(lines) == 3 + MOST_AGAINST + 1
     assert "    - depth 2 of c0: contains" in said
-    assert len(found.to_json()["findings"][0]["failed_checks"]) == MOST + 2
+    assert len(found.to_json()["findings"][0]["failed_checks"]) == MOST_AGAINST + 2
 
 
 def test_a_failed_check_of_calls_is_named_with_what_was_called():

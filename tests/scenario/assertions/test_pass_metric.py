@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from replay.report.assertions_text import lines_against
+from replay.report.findings import lines_against
 from replay.scenario.assertions.evaluation import Sampling, evaluate
 from replay.scenario.assertions.pass_metric import PassMetric, pass_metric
 from replay.scenario.assertions.section import Assertion

@@ -11,14 +11,14 @@ import pytest
 
 from replay.core.errors import ScenarioError
 from replay.core.expectation import Expectation
-from replay.results.judge_selection import run_panels
-from replay.results.judging import judge_run
+from replay.results.judging import judge_run, run_panels
 from replay.runs.launch import run_async
 from replay.scorers.judges.correctness import SAYS_BOTH, UNREADABLE
 from replay.scorers.judges.judge import Case
 from replay.scorers.judges.rubric import NO_RUBRIC, RubricJudge
 from replay.scorers.scorer import Unscored
-from replay.testing import JudgeContract, RecordingAsk, always
+from replay.testing.judge_case import RecordingAsk, always
+from replay.testing.judge_contract import JudgeContract
 from tests.scorers.judges.samples import TALK, case
 from tests.scorers.judges.servers import broken, judge_server
 

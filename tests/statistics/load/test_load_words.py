@@ -10,9 +10,17 @@ import pytest
 
 from replay.statistics.group import Group
 from replay.statistics.load.asks import Asks
-from replay.statistics.load.generators import GeneratorStats, Lag, LatenessStats
 from replay.statistics.load.load_cell import LoadCell, LoadTally
-from replay.statistics.load.load_level import LevelPlayed, LevelSummary, Rates, goodput, tokens_from
+from replay.statistics.load.load_level import (
+    GeneratorStats,
+    Lag,
+    LatenessStats,
+    LevelPlayed,
+    LevelSummary,
+    Rates,
+    goodput,
+    tokens_from,
+)
 from replay.statistics.load.load_summary import Knee, load_summary
 from replay.statistics.load.load_warnings import duration, level_warnings
 from replay.statistics.load.percentiles import (

@@ -1,0 +1,243 @@
+"""
+What failed, in words: turns without an answer, checks of the data, assertions, and what a build fails on.
+
+All our own characters are ASCII, so that a pipe with a modest encoding can take them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+
+from replay.core.check_result import CheckResult
+from replay.core.expectation import ALL_CHECKS
+from replay.core.terminal import on_one_line
+from replay.report.columns import Value, p_text, score_cells
+from replay.report.document import Cases, CaseText, Item
+from replay.report.numbers import count_text
+from replay.report.printing import shorten
+from replay.scenario.assertions.findings import AssertionResult, Finding
+from replay.scorers.scorer import SHARE
+from replay.statistics.checks import ChangedCheck, ChangedChecks, CheckRow, reasons_text
+from replay.statistics.comparison_gate import CHECKS, ComparisonGate, Regression
+from replay.statistics.failure_reasons import FailureReason
+from replay.statistics.group import Group
+
+MOST_TURNS = 10
+"""Turns with failed or changed checks that are shown to people; JSON and the export have all."""
+MOST_REASONS = 20
+"""Reasons for failures that are shown to people; JSON has all."""
+MOST_AGAINST = 5
+"""Failed checks, and plays, that are named with an assertion; the report has more, and JSON all."""
+LONGEST = 300
+"""Characters of what is asserted or checked."""
+
+
+def assertion_lines(results: Sequence[AssertionResult]) -> list[str]:
+    """A heading, then a line for each assertion and one for each system and policy it speaks of."""
+    return [assertion_count(results), *(line for one in results for line in lines_of(one))]
+
+
+def assertion_count(results: Sequence[AssertionResult]) -> str:
+    """Return how many failed, or that all were kept."""
+    failed = sum(not one.holds for one in results)
+    of = len(results)
+    return f"Assertions: {failed} of {of} failed" if failed else f"Assertions: {of} of {of} kept"
+
+
+def lines_of(one: AssertionResult) -> Iterator[str]:
+    """The assertion, then what was found."""
+    yield f"{'ok  ' if one.holds else 'FAIL'}  {one.assertion.title}"
+    for finding in one.findings:
+        mark = "" if finding.holds else "FAIL "
+        yield f"      {mark}{finding.group}: {finding.summary}"
+        yield from (f"        {line}" for line in lines_against(finding))
+
+
+def lines_against(finding: Finding) -> Iterator[str]:
+    """What fails *finding*: the first of its turns or conversations with several plays, and of its checks."""
+    for named in (finding.cases_against, finding.failed_checks):
+        yield from (shorten(one, LONGEST) for one in named[:MOST_AGAINST])
+        if (rest := len(named) - MOST_AGAINST) > 0:
+            yield f"and {rest:,} more"
+
+
+def assertion_item(one: AssertionResult) -> Item:
+    """Return the assertion with what was found, as an entry of a list."""
+    found = [
+        Item(f"{finding.group}: {finding.summary}", [Item(line) for line in lines_against(finding)])
+        for finding in one.findings
+    ]
+    return Item(one.assertion.title, found, mark="ok" if one.holds else "FAILED")
+
+
+def failure_lines(failures: Sequence[FailureReason]) -> list[str]:
+    """A line for each of *failures*, most turns first; of very many, how many more there are."""
+    lines = [_line(failure) for failure in failures[:MOST_REASONS]]
+    if rest := failures[MOST_REASONS:]:
+        turns = sum(failure.turns for failure in rest)
+        of = f"{count_text(len(rest), 'more reason')}, of {count_text(turns, 'turn')}"
+        lines.append(f"{of}: `replay report --json` has them all")
+    return lines
+
+
+def _line(failure: FailureReason) -> str:
+    return (
+        f"{count_text(failure.turns, 'turn')}, {failure.outcome}: {reason_text(failure)} "
+        f"({'first' if failure.turns > 1 else 'at'}: {turn_text(failure)})"
+    )
+
+
+def reason_text(failure: FailureReason) -> str:
+    """The reason in full, and whether others of almost the same words are counted with it."""
+    reason = on_one_line(failure.reason or "the adapter gave no reason")
+    if failure.wordings == 1:
+        return reason
+    return f"{reason} [and {failure.wordings - 1:,} more that differ in ids, times or long numbers only]"
+
+
+def turn_text(failure: FailureReason) -> str:
+    """The turn to look at, as in ``talk3, depth 2, bot, pred``."""
+    return f"{on_one_line(failure.conversation)}, depth {failure.depth}, {failure.system}, {failure.policy}"
+
+
+def unchecked_lines(rows: Sequence[CheckRow]) -> Iterator[str]:
+    """Why some of *rows* could not be looked at, most first."""
+    for row in rows:
+        if row.name == ALL_CHECKS and row.counts.unchecked:
+            yield f"not looked at: {reasons_text(row.counts.unchecked)}"
+
+
+def check_title(check: CheckResult, *, names_group: bool) -> str:
+    """``bot, pred: depth 2 of talk3: contains "refund"``, on a line."""
+    return f"{check.system}, {check.policy}: {check.title}" if names_group else check.title
+
+
+def turn_texts(check: CheckResult) -> dict[str, str | None]:
+    """What was asked, answered and found, by name."""
+    return {"asked": check.asked, "answer": check.answer, "found": check.evidence}
+
+
+def failed_turns(failed: Sequence[CheckResult], *, names_groups: bool) -> Cases:
+    """
+    Return the turns, or ends of conversations, of the *failed* checks in their order.
+
+    What several systems and policies have in common stands once: ``depth 2 of talk3 (bot, gold; bot, pred)``,
+    with what was asked and answered, and each check with what was found. *names_groups* says whose it was.
+    """
+    turns: dict[tuple[str, int, bool, Group], list[CheckResult]] = {}
+    for one in failed:
+        key = one.conversation, one.depth, one.at_end, Group(one.system, one.policy)
+        turns.setdefault(key, []).append(one)
+    alike: dict[tuple[object, ...], tuple[list[Group], list[CheckResult]]] = {}
+    for (*turn, group), checks in turns.items():
+        rules = tuple((one.rule, one.evidence) for one in checks)
+        same = *turn, checks[0].asked, checks[0].answer, rules
+        alike.setdefault(same, ([], checks))[0].append(group)
+    cases = []
+    for groups, checks in islice(alike.values(), MOST_TURNS):
+        first = checks[0]
+        who = f" ({'; '.join(map(str, groups))})" if names_groups else ""
+        found = (("failed", f"{one.rule}: {one.evidence}" if one.evidence else one.rule) for one in checks)
+        texts = [("asked", first.asked), ("answer", first.answer), *found]
+        cases.append(CaseText(f"{first.where} of {first.conversation}{who}", texts))
+    rest = len(alike) - MOST_TURNS
+    return Cases(
+        cases, f"and {count_text(rest, 'more turn')}: replay export RUN --table checks" if rest > 0 else ""
+    )
+
+
+def changed_check_cases(changed: ChangedChecks) -> Iterator[Cases]:
+    """Yield what changed, kind by kind: what was asked, answered on either side, found on the second."""
+    for name, found in changed.changes.items():
+        cases = [
+            CaseText(f"{name} ({one.before.verdict} before): {one.after.title}", _change_texts(one))
+            for one in found
+        ]
+        rest = len(found) - MOST_TURNS
+        more = f"and {rest:,} more {name}; `replay compare --json` has all" if rest > 0 else ""
+        yield Cases(cases[:MOST_TURNS], more)
+
+
+def _change_texts(one: ChangedCheck) -> list[tuple[str, str | None]]:
+    answers = [
+        ("asked", one.after.asked or one.before.asked),
+        ("A", one.before.answer),
+        ("B", one.after.answer),
+    ]
+    return [*answers, ("found", one.after.evidence or one.after.reason)]
+
+
+def gate_lines(found: ComparisonGate) -> list[str]:
+    """A heading, a line for each loss, and which scores could not have been significant."""
+    lines = [_heading(found), *(line for loss in found.losses for line in _failed_check_lines(loss))]
+    for one in found.powerless:
+        enough = "draw more --permutations" if one.needed is None else f"{one.needed} would be enough"
+        lines.append(
+            f"UNDECIDED  {one.score}, {one.group}: too few conversations ({one.conversations}) for any "
+            f"difference to be significant: p Holm can't be below {p_text(one.least_p)}; {enough}"
+        )
+    if not found.is_decided:
+        lines.append(
+            "so this gate could not have failed. Compare more conversations, name fewer scores, policies or "
+            f"systems, gate on --fail-on {CHECKS}, or assert bounds in the scenario"
+        )
+    return lines
+
+
+def _heading(found: ComparisonGate) -> str:
+    of = f"{count_text(found.looked_at, 'comparison')} of {', '.join(found.scores)}"
+    level = f"significantly worse (p Holm at most {found.alpha:g})"
+    if found.scores == (CHECKS,):
+        level = "newly failing, or no longer looked at"
+    elif CHECKS in found.scores:
+        level += ", or a check that newly fails or is no longer looked at"
+    if not found.is_decided:
+        return f"Gate: UNDECIDED: none of {of} is {level}, and not all could have been"
+    if found.losses:
+        lost = sum(len(loss.checks) or 1 for loss in found.losses)
+        return f"Gate: {lost:,} of {of} {level}"
+    return f"Gate: none of {of} is {level}"
+
+
+def _failed_check_lines(loss: Regression) -> list[str]:
+    if not loss.checks:
+        return [_loss(loss)]
+    shown = [
+        f"FAIL  check, {loss.group}: {one.after.title}: {_change(one)}" for one in loss.checks[:MOST_TURNS]
+    ]
+    more = len(loss.checks) - MOST_TURNS
+    return [
+        *shown,
+        *(
+            [f"FAIL  and {count_text(more, 'more check')} of {loss.group}; --json has all"]
+            if more > 0
+            else []
+        ),
+    ]
+
+
+def _change(one: ChangedCheck) -> str:
+    now = "fails now" if one.after.passed is False else "is no longer looked at"
+    return f"{now}, {one.before.verdict} before"
+
+
+def _loss(loss: Regression) -> str:
+    who = f"{loss.score}, {loss.group}" if loss.score else str(loss.group)
+    row = loss.row
+    if row is None:
+        return f"FAIL  {who}: not compared: {loss.reason}"
+    percent = loss.unit == SHARE
+    first, second = (
+        score_cells([Value(value)], percent=percent, whole=False)[0].strip()
+        for value in (row.first, row.second)
+    )
+    change = score_cells([row.difference], percent=percent, whole=False, signed=True)[0].strip()
+    unit = " %" if percent else f" {loss.unit}" if loss.unit else ""
+    depth = "" if row.difference.depth is None else f", depth {row.difference.depth}"
+    turns = count_text(row.difference.turns, "turn")
+    conversations = count_text(row.difference.conversations, "conversation")
+    return (
+        f"FAIL  {who}{depth}: {first} -> {second}{unit}, {change}, p Holm {p_text(row.adjusted_p)}, on "
+        f"{turns} of {conversations}"
+    )

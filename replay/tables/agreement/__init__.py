@@ -1,1 +1,0 @@
-"""Scores against human ratings."""

@@ -1,1 +1,0 @@
-"""Tables instead of a run: joined, scored, written; recorded responses, judged."""
