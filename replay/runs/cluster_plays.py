@@ -76,6 +76,7 @@ async def play_on_cluster(
     try:
         async with open_actor_pool(assembly, most=most, plays=plays) as pool, run.status.shown(show):
             await run.play(pool)
+        run.limits.end()
     finally:
         for _, asked in run.reports:
             if assembly.service.asked is not None and asked is not None:
@@ -97,6 +98,7 @@ class _ClusterRun:
     ) -> None:
         self.status = WorkerStatus()
         self.reports: list[ActorReport] = []
+        self.limits = LimitShares(assembly.limits, asks_beside=asks_beside)
         self._assembly = assembly
         self._store = store
         self._rerun = rerun
@@ -105,7 +107,6 @@ class _ClusterRun:
         self._job = WorkerJob.of(assembly.file, run=run, start=start, started_at=started_at)
         self._queue = _PlayQueue(with_versions(remaining_plays(assembly, store, rerun), assembly, store))
         self._receiver = RecordReceiver(assembly, store, self._keep_rows)
-        self._limits = LimitShares(assembly.limits, asks_beside=asks_beside)
         self._playing: list[_ActorPlays] = []
         self._leaving: list[asyncio.Task[None]] = []
 
@@ -133,7 +134,7 @@ class _ClusterRun:
         try:
             with first_failure():
                 async with actor.working(_WORK, self._job, pool.files, self._receiver.receive):
-                    await self._limits.join(actor)
+                    await self.limits.join(actor)
                     self.status.started(actor.number)
                     await plays.keep_playing()
         except ActorLostError as error:
@@ -141,7 +142,7 @@ class _ClusterRun:
             self._share_out()
             self.status.lost(actor.number)
             await actor.close()  # whatever it still does ends before others go on with it
-            self._leaving.append(tasks.create_task(self._limits.leave(actor)))
+            self._leaving.append(tasks.create_task(self.limits.leave(actor)))
             await self._take_back(plays, str(error))
         finally:
             if actor.report is not None:

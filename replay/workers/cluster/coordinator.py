@@ -127,6 +127,11 @@ class LimitShares:
                 self._members.remove(actor)
                 await self._share_out(self._members)
 
+    def end(self) -> None:
+        """Let this program have all of each limit again, once no ask of an actor counts any longer."""
+        for limit in self._limits.values():
+            asyncio.get_running_loop().call_later(limit.per_s, _restore, limit)
+
     async def _share_out(self, members: Iterable[ActorHandle | None]) -> None:
         shares = list(enumerate(members))
         await gather_or_cancel(self._set_share(index, member) for index, member in shares)
@@ -141,3 +146,7 @@ class LimitShares:
             await member.call("set_share", index, among)
             return
         await asyncio.sleep(self._passes_s)
+
+
+def _restore(limit: RateLimit) -> None:
+    asyncio.get_running_loop().create_task(limit.tokens.resize(limit.asks))

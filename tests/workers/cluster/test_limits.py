@@ -90,6 +90,9 @@ class Run:
     def _begin(self, change):
         self._tasks.append(asyncio.create_task(change))
 
+    def end(self):
+        self._shares.end()
+
     def rate(self, since_s):
         """Asks a second since then, of what is allowed."""
         return sum(at_s > since_s for at_s in self.sent_s) / (now() - since_s) / self._asks
@@ -176,6 +179,16 @@ def test_this_program_has_a_share_where_it_asks_beside_them(actors):
             waiting = [asyncio.create_task(run.own.wait()) for _ in range(9)]
             await asyncio.sleep(0.1)
             assert sum(task.done() for task in waiting) == share_of(9, 0, 1 + actors)
+            for task in waiting:
+                task.cancel()
+            for actor in list(run.actors):
+                run.actors.remove(actor)
+                actor.lose()
+            run.end()
+            await asyncio.sleep(PER_S + 0.1)
+            waiting = [asyncio.create_task(run.own.wait()) for _ in range(20)]
+            await asyncio.sleep(0.1)
+            assert sum(task.done() for task in waiting) == 9, "once nobody else plays, all is its own"
             for task in waiting:
                 task.cancel()
 

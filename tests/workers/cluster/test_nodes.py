@@ -64,6 +64,7 @@ async def test_three_nodes_hold_one_limit_and_lose_nothing_with_one_of_them(
     assert f"({third.node_ip_address}, {third.node_id[:8]}) was lost: " in remark
 
 
+@pytest.mark.long
 async def test_the_nodes_of_a_cluster_give_the_records_of_one_process(tmp_path, on_two_nodes):
     asked = {"talks": LEANING, "system": {"settings": WRONG}, "policies": ["pred", "rewrite"]}
     here = await played(tmp_path / "here", **asked)
