@@ -19,8 +19,8 @@ from replay.coreference.reading.resolver import CharSpan, Cluster, Document
 from replay.coreference.service.service import CoreferenceService, ResolverChoice
 from replay.coreference.verdict.evalconvqa import Match
 from replay.policies.policy import Policy
+from replay.testing import ScriptedSystem as Fake
 from replay.testing.playing import Recorded
-from replay.testing.scripted_system import ScriptedSystem as Fake
 
 __all__ = ["ALBUM", "ALICE", "SINGER", "Fake", "Recorded", "conversation", "detector", "play"]
 

@@ -10,7 +10,7 @@ import pytest
 from replay.core.conversation import Conversation
 from replay.core.errors import DatasetError
 from replay.datasets.canard import CanardReader
-from replay.testing.reader_contract import ReaderContract
+from replay.testing import ReaderContract
 from tests.datasets.files import fault, json_file, only
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from replay.core.errors import DatasetError
 from replay.datasets.chat import ChatReader
-from replay.testing.reader_contract import ReaderContract
+from replay.testing import ReaderContract
 from tests.datasets.chat_logs import CALL, RESULT, assistant, pairs, read, system, user
 from tests.datasets.files import fault, json_file, json_lines_file, only
 

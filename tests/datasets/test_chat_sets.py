@@ -6,7 +6,7 @@ import pytest
 
 from replay.core.message import Message, ToolCall
 from replay.datasets.chat_sets import LmsysReader, MultiChallengeReader, ShareGptReader, WildChatReader
-from replay.testing.reader_contract import ReaderContract
+from replay.testing import ReaderContract
 from tests.datasets.files import fault, json_file, json_lines_file, only
 
 

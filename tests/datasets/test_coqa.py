@@ -6,7 +6,7 @@ import pytest
 
 from replay.core.conversation import Passage
 from replay.datasets.coqa import CoqaReader
-from replay.testing.reader_contract import ReaderContract
+from replay.testing import ReaderContract
 from tests.datasets.files import fault, json_file, only
 
 

@@ -8,7 +8,8 @@ from replay.core.conversation import Conversation, Passage, Turn
 from replay.core.errors import DatasetError
 from replay.core.expectation import Expectation
 from replay.datasets.csv import CsvReader
-from replay.testing.reader_contract import ReaderContract, recognizers
+from replay.testing import ReaderContract
+from replay.testing.reader_contract import recognizers
 from tests.datasets.files import fault, only
 
 GOOD = """conversation,turn,question,answer,standalone,title

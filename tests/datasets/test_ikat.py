@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from replay.datasets.ikat import IkatReader
-from replay.testing.reader_contract import ReaderContract
+from replay.testing import ReaderContract
 from tests.datasets.files import fault, json_file, only
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from replay.core.errors import DatasetError
 from replay.datasets.langsmith import LangSmithReader
-from replay.testing.reader_contract import ReaderContract
+from replay.testing import ReaderContract
 from tests.datasets.files import fault, ids, json_file, json_lines_file, only
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from replay.datasets.mtbench import MtBenchReader
-from replay.testing.reader_contract import ReaderContract
+from replay.testing import ReaderContract
 from tests.datasets.files import fault, json_lines_file, only
 
 WRITING = {"question_id": 81, "category": "writing", "turns": ["Write a post.", "Rewrite it."]}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from replay.datasets.mtrag import MtragReader
-from replay.testing.reader_contract import ReaderContract
+from replay.testing import ReaderContract
 from tests.datasets.files import fault, ids, json_lines_file, only
 
 

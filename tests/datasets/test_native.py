@@ -18,7 +18,7 @@ from replay.core.message import Message, ToolCall
 from replay.core.message_reading import match_results
 from replay.datasets.loading import read_conversations
 from replay.datasets.native import NativeReader, write_native
-from replay.testing.reader_contract import ReaderContract
+from replay.testing import ReaderContract
 from tests.datasets.files import fault, json_lines_file, only
 
 ALBUM: dict[str, Any] = {

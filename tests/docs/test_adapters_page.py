@@ -27,7 +27,7 @@ from replay import (
     Passage,
 )
 from replay.core.settings.plugins import available, build, load
-from replay.testing.adapter_contract import entered
+from replay.testing import entered
 from tests.adapters.servers import answering, unused_address
 from tests.waiting import PATIENCE_S
 

@@ -55,7 +55,7 @@ from replay.statistics.depth_table import depth_table
 from replay.statistics.interval import METHOD_NAMES
 from replay.statistics.paired import policy_gaps
 from replay.statistics.score_column import score_columns
-from replay.testing.fake_clock import FakeClock
+from replay.testing import FakeClock
 from replay_adapters.local.extractive import VERSION as EXTRACTIVE, ExtractiveAdapter
 from replay_adapters.local.scripted import ScriptedAdapter, ScriptedAnswer
 from tests.golden.corner_cases import MORE_QUESTIONS, QUESTIONS, documents

@@ -26,7 +26,7 @@ from replay.play.player import is_over
 from replay.policies.gold import GoldPolicy
 from replay.policies.policy import PlannedTurn
 from replay.policies.pred import PredPolicy
-from replay.testing.fake_clock import FakeClock
+from replay.testing import FakeClock
 from tests.samples import ALBUM, Fake, conversation, detector, play
 
 

@@ -29,7 +29,7 @@ from replay.play.tool_results import (
 )
 from replay.policies.gold import GoldPolicy
 from replay.policies.pred import PredPolicy
-from replay.testing.fake_clock import FakeClock
+from replay.testing import FakeClock
 from tests.samples import ALBUM, Fake, Recorded, conversation, detector, play
 from tests.virtual_time import in_virtual_time
 

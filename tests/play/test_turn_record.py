@@ -21,7 +21,7 @@ from replay.core.settings.prices import Prices
 from replay.play.play import Play, System
 from replay.play.player import Player, PlayOptions
 from replay.policies.policy import PlannedTurn
-from replay.testing.fake_clock import FakeClock
+from replay.testing import FakeClock
 from tests.samples import Recorded
 
 TALK = Conversation(

@@ -10,7 +10,7 @@ from replay.policies.gold import GoldPolicy
 from replay.policies.pred import PredPolicy
 from replay.policies.replace import ReplacePolicy
 from replay.policies.rewrite import RewritePolicy
-from replay.testing.policy_contract import PolicyContract
+from replay.testing import PolicyContract
 
 
 class TestGold(PolicyContract):

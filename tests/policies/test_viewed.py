@@ -22,8 +22,8 @@ from replay.scenario.assembly import assemble
 from replay.statistics.turn_frame import turn_rows
 from replay.store.page_queries import RunBrowser
 from replay.store.store import RunStore
+from replay.testing import PolicyContract
 from replay.testing.local_server import chat_server
-from replay.testing.policy_contract import PolicyContract
 from replay.viewer.conversation_view import ScoreKinds, conversation_view
 from tests.adapters.servers import answering
 from tests.samples import ALICE, SINGER, Fake, detector, play

@@ -21,7 +21,7 @@ from replay.runs.rerun import count_chosen, rerun_async
 from replay.scenario.assembly import assemble
 from replay.scenario.reading import parse_scenario
 from replay.store.store import RunStore
-from replay.testing.local_server import chat_server
+from replay.testing import chat_server
 from tests.adapters.servers import answering, completion
 from tests.cli.command import replay_cli
 from tests.waiting import until_async

@@ -12,7 +12,7 @@ from replay.runs.launch import resume_async, run_async
 from replay.runs.rerun import rerun_async
 from replay.scenario.assembly import assemble
 from replay.scenario.reading import read_scenario
-from replay.testing.local_server import chat_server
+from replay.testing import chat_server
 from tests.cli.command import replay_cli
 
 QUESTIONS = {"a": ["Who?"], "b": ["Who?", "Why?", "When?"], "c": ["Who?", "Where?"]}

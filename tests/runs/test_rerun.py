@@ -21,7 +21,7 @@ from replay.results.rescoring import score
 from replay.results.run import Run
 from replay.runs.launch import resume_async, run_async
 from replay.runs.rerun import count_chosen, rerun_async
-from replay.testing.local_server import chat_server
+from replay.testing import chat_server
 from tests.cli.command import replay_cli
 from tests.waiting import others_first, until_async
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from replay.scorers.bleu1 import bleu1
-from replay.testing.scorer_contract import ScorerContract
+from replay.testing import ScorerContract
 from tests.scorers.turns import score_of
 
 PHRASES = st.lists(st.sampled_from(["the", "cat", "sat", "on", "mat"]), max_size=8).map(" ".join)

@@ -5,7 +5,7 @@ from hypothesis import given, strategies as st
 
 from replay.scorers.bleu4 import Bleu4, sentence_counts
 from replay.scorers.scorer import Unscored
-from replay.testing.scorer_contract import ScorerContract
+from replay.testing import ScorerContract
 from tests.scorers.turns import skipped_turn, turn
 
 PHRASES = st.lists(

@@ -4,7 +4,7 @@ import pytest
 
 from replay.datasets.coqa import CoqaReader
 from replay.scorers.coqa import coqa_em, coqa_f1
-from replay.testing.scorer_contract import ScorerContract
+from replay.testing import ScorerContract
 from tests.datasets.files import json_file, only
 from tests.scorers.turns import score_of, turn
 

@@ -5,7 +5,7 @@ from hypothesis import given, strategies as st
 
 from replay.scorers.exact_match import em
 from replay.scorers.scorer import Unscored
-from replay.testing.scorer_contract import ScorerContract
+from replay.testing import ScorerContract
 from tests.scorers.turns import score_of, turn
 
 

@@ -5,7 +5,7 @@ from hypothesis import given, strategies as st
 
 from replay.scorers.answer_text import normalize
 from replay.scorers.fuzzy import FuzzyMatch, WordIndex, fuzzy, fuzzy_match
-from replay.testing.scorer_contract import ScorerContract
+from replay.testing import ScorerContract
 from tests.scorers.turns import turn
 
 

@@ -10,7 +10,7 @@ from replay.core.errors import PluginError
 from replay.scorers.observing import combine, observe, smoke_test
 from replay.scorers.scorer import Unscored
 from replay.statistics.score_column import ScoreColumn
-from replay.testing.turns import turn
+from replay.testing import turn
 
 
 class Words:

@@ -17,7 +17,7 @@ from replay.scorers.operational import (
     ttft,
 )
 from replay.scorers.scorer import Unscored, unit_of
-from replay.testing.scorer_contract import ScorerContract
+from replay.testing import ScorerContract
 from tests.scorers.turns import skipped_turn, turn
 
 ALL = [latency, ttft, prompt_tokens, completion_tokens, cost]

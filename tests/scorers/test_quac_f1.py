@@ -6,7 +6,7 @@ from hypothesis import given, strategies as st
 from replay.scorers.answer_text import DECLINING_PATTERNS, quac_references
 from replay.scorers.quac_f1 import heq_d, heq_q, human_f1, quac_f1
 from replay.scorers.scorer import Unscored
-from replay.testing.scorer_contract import ScorerContract
+from replay.testing import ScorerContract
 from tests.scorers.turns import score_of, turn
 
 PHRASES = st.lists(st.sampled_from(["cat", "dog", "sat", "on", "mat"]), min_size=1, max_size=5).map(" ".join)

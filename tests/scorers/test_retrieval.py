@@ -18,7 +18,7 @@ from replay.scorers.retrieval import (
     relevance,
 )
 from replay.scorers.scorer import Unscored
-from replay.testing.scorer_contract import ScorerContract
+from replay.testing import ScorerContract
 from tests.scorers.turns import skipped_turn, turn
 
 ALL = [

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from replay.scorers.rouge_l import rouge_l
-from replay.testing.scorer_contract import ScorerContract
+from replay.testing import ScorerContract
 from tests.scorers.turns import score_of
 
 PHRASES = st.lists(st.sampled_from(["The", "cat", "sat", "on", "mat", "it's"]), max_size=8).map(" ".join)

@@ -5,7 +5,7 @@ from hypothesis import given, strategies as st
 
 from replay.scorers.rouge_l import rouge_l
 from replay.scorers.rouge_n import rouge1, rouge2
-from replay.testing.scorer_contract import ScorerContract
+from replay.testing import ScorerContract
 from tests.scorers.turns import score_of, skipped_turn, turn
 
 PHRASES = st.lists(

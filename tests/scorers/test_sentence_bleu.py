@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from replay.scorers.sentence_bleu import sentence_bleu
-from replay.testing.scorer_contract import ScorerContract
+from replay.testing import ScorerContract
 from tests.scorers.turns import score_of
 
 PHRASES = st.lists(st.sampled_from(["the", "cat", "sat", "on", "mat.", "The"]), max_size=9).map(" ".join)

@@ -8,7 +8,7 @@ from replay.core.errors import PluginError
 from replay.scorers.neural_extra import MINILM
 from replay.scorers.scorer import unit_of
 from replay.scorers.similarity import SentenceModel, sentence_model, similarity
-from replay.testing.scorer_contract import ScorerContract
+from replay.testing import ScorerContract
 from tests.scorers.neural_contract import close, without_batch_noise
 from tests.scorers.turns import turn
 

@@ -5,7 +5,7 @@ from hypothesis import given, strategies as st
 
 from replay.scorers.exact_match import em
 from replay.scorers.token_f1 import f1
-from replay.testing.scorer_contract import ScorerContract
+from replay.testing import ScorerContract
 from tests.scorers.turns import score_of, turn
 
 PHRASES = st.lists(st.sampled_from(["The", "a", "cat", "sat", "SAT,", "mat.", "☃", "I don't know", ""])).map(

@@ -12,7 +12,7 @@ from replay.scorers.unanswerable import (
     unanswerable_recall,
     unanswerable_share,
 )
-from replay.testing.scorer_contract import ScorerContract
+from replay.testing import ScorerContract
 from tests.scorers.turns import turn
 
 DETECTION = [unanswerable_precision(), unanswerable_recall(), unanswerable_f1()]

@@ -7,7 +7,7 @@ from typing import Any
 
 from replay.core.drift_evidence import Drift
 from replay.scorers.scorer import Scorer
-from replay.testing.turns import skipped_turn, turn
+from replay.testing import skipped_turn, turn
 
 __all__ = ["INVALID", "NOT_JUDGED", "VALID", "score_of", "skipped_turn", "turn"]
 

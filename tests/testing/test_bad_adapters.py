@@ -8,8 +8,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from replay import AdapterError, ChatReply
-from replay.testing.adapter_contract import FAIL, HANG, AdapterContract
-from replay.testing.scripted_system import ScriptedSystem, failure
+from replay.testing import FAIL, HANG, AdapterContract, ScriptedSystem, failure
 from tests.testing.checking import said
 
 

@@ -8,9 +8,7 @@ import pytest
 
 from replay import AdapterError, Unscored, why_unanswered
 from replay.scorers.judges.judge import Opinion, Output, PlannedAsk, ask_failure
-from replay.testing.judge_case import always, case
-from replay.testing.judge_contract import JudgeContract
-from replay.testing.scripted_system import failure
+from replay.testing import JudgeContract, always, case, failure
 from tests.testing.checking import said
 
 

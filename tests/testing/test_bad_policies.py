@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from replay import PlannedTurn, gold_history, own_history
-from replay.testing.policy_contract import PolicyContract
+from replay.testing import PolicyContract
 from tests.testing.checking import said
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from replay import Conversation, DatasetError, Turn, read_whole
-from replay.testing.reader_contract import ReaderContract
+from replay.testing import ReaderContract
 from tests.testing.checking import said
 
 

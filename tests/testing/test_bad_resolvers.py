@@ -6,7 +6,7 @@ import pytest
 
 from replay.core.drift_evidence import Mention, Reading
 from replay.coreference.reading.resolver import CharSpan, Document
-from replay.testing.resolver_contract import ResolverContract
+from replay.testing import ResolverContract
 from tests.testing.checking import said
 
 

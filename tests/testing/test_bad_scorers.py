@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from replay import why_unanswered
-from replay.testing.scorer_contract import ScorerContract
-from replay.testing.turns import turn
+from replay.testing import ScorerContract, turn
 from tests.testing.checking import said
 
 

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from replay.testing.fake_clock import FakeClock
+from replay.testing import FakeClock
 
 
 async def test_sleeping_moves_it_and_is_remembered():

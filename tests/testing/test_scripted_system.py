@@ -17,10 +17,7 @@ from replay import (
     Turn,
 )
 from replay.core.asking.retries import RetryPolicy
-from replay.testing.adapter_contract import FAIL, HANG, AdapterContract
-from replay.testing.fake_clock import FakeClock
-from replay.testing.playing import play
-from replay.testing.scripted_system import ScriptedSystem, failure
+from replay.testing import FAIL, HANG, AdapterContract, FakeClock, ScriptedSystem, failure, play
 
 TALK = Conversation(id="c", turns=(Turn(id="1", question="One?"), Turn(id="2", question="Two?")))
 

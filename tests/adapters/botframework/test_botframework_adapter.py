@@ -25,8 +25,7 @@ from replay import (
     ScenarioError,
 )
 from replay.core.settings.plugins import build
-from replay.testing.adapter_contract import FAIL, HANG, AdapterContract, entered
-from replay.testing.fake_clock import FakeClock
+from replay.testing import FAIL, HANG, AdapterContract, FakeClock, entered
 from replay_adapters.botframework import adapter as adapter_module
 from replay_adapters.botframework.adapter import BotFrameworkAdapter, BotFrameworkSession
 from replay_adapters.botframework.direct_line import DirectLine

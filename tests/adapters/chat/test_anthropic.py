@@ -23,7 +23,7 @@ from replay import (
     Passage,
     Usage,
 )
-from replay.testing.adapter_contract import FAIL, HANG, AdapterContract
+from replay.testing import FAIL, HANG, AdapterContract
 from replay_adapters.chat.anthropic import AnthropicAdapter
 from tests.adapters.servers import answering, cutting, event, streamed
 

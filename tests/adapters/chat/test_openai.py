@@ -20,7 +20,7 @@ from replay import (
     TokenLogprobs,
     Usage,
 )
-from replay.testing.adapter_contract import FAIL, HANG, AdapterContract
+from replay.testing import FAIL, HANG, AdapterContract
 from replay_adapters.chat.openai import OpenAIAdapter
 from tests.adapters.chat.speaking import WHOLE, adapter_of
 from tests.adapters.servers import answering, completion

@@ -23,7 +23,7 @@ from replay import (
     TokenLogprobs,
     Usage,
 )
-from replay.testing.adapter_contract import FAIL, HANG, AdapterContract
+from replay.testing import FAIL, HANG, AdapterContract
 from replay_adapters.chat.openai import OpenAIAdapter
 from tests.adapters.servers import answering, cutting, event, streamed
 

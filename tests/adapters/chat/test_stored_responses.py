@@ -10,7 +10,7 @@ import pytest
 from aiohttp import web
 
 from replay import AdapterError, AdapterRefusedError, AdapterReplyError, ChatRequest, Conversation, Message
-from replay.testing.adapter_contract import FAIL, HANG, AdapterContract
+from replay.testing import FAIL, HANG, AdapterContract
 from replay_adapters.chat.openai import OpenAIAdapter
 from tests.adapters.servers import answering, event, streamed
 

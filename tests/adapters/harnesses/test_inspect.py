@@ -29,8 +29,7 @@ from replay.core.asking.retries import RetryPolicy
 from replay.core.safety.code_gate import code_may_run
 from replay.play.tool_results import ANY, ListedResult, ListedResults, Tools
 from replay.policies.gold import GoldPolicy
-from replay.testing.adapter_contract import FAIL, HANG, AdapterContract, entered
-from replay.testing.playing import play
+from replay.testing import FAIL, HANG, AdapterContract, entered, play
 from replay_adapters.harnesses.inspect import InspectAdapter
 from replay_adapters.harnesses.inspect_messages import reply_of
 from tests.adapters.servers import answering

@@ -23,7 +23,8 @@ from replay import (
 )
 from replay.core.errors import ScenarioError
 from replay.core.settings.plugins import build
-from replay.testing.adapter_contract import FAIL, AdapterContract, conversation, request
+from replay.testing import FAIL, AdapterContract
+from replay.testing.adapter_contract import conversation, request
 from tests.adapters.servers import answering, in_a_thread
 
 pytest.importorskip("lm_eval", reason='needs pip install "convreplay[lm-eval]"')

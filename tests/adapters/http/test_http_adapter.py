@@ -25,7 +25,7 @@ from replay import (
     ScenarioError,
 )
 from replay.core.settings.plugins import build
-from replay.testing.adapter_contract import FAIL, HANG, AdapterContract
+from replay.testing import FAIL, HANG, AdapterContract
 from replay_adapters.http.adapter import HttpAdapter
 from tests.adapters.servers import answering
 

@@ -26,7 +26,7 @@ from replay import (
     Conversation,
     WireTimes,
 )
-from replay.testing.adapter_contract import FAIL, HANG, AdapterContract
+from replay.testing import FAIL, HANG, AdapterContract
 from replay_adapters.http.adapter import HttpAdapter
 from replay_adapters.http.polling import Poll
 from tests.adapters.servers import answering, event, running, streamed

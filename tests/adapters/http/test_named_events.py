@@ -19,7 +19,7 @@ from replay import (
     ChatRequest,
     Conversation,
 )
-from replay.testing.adapter_contract import FAIL, HANG, AdapterContract
+from replay.testing import FAIL, HANG, AdapterContract
 from replay_adapters.http.adapter import HttpAdapter
 from tests.adapters.servers import answering, event, streamed
 

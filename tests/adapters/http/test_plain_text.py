@@ -10,7 +10,7 @@ import pytest
 from aiohttp import web
 
 from replay import AdapterCutOffError, AdapterReplyError, ChatReply, ChatRequest, Conversation
-from replay.testing.adapter_contract import FAIL, HANG, AdapterContract
+from replay.testing import FAIL, HANG, AdapterContract
 from replay_adapters.http.adapter import HttpAdapter
 from tests.adapters.servers import answering, cutting, http, playing
 

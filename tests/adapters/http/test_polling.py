@@ -24,7 +24,7 @@ from replay import (
 )
 from replay.core.asking.retries import ask_within
 from replay.core.settings.plugins import build
-from replay.testing.adapter_contract import FAIL, HANG, AdapterContract
+from replay.testing import FAIL, HANG, AdapterContract
 from replay_adapters.http.adapter import HttpAdapter
 from replay_adapters.http.polling import Poll
 from tests.adapters.servers import answering, unused_address

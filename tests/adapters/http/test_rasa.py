@@ -22,7 +22,7 @@ from replay import (
     ScenarioError,
 )
 from replay.core.settings.plugins import build
-from replay.testing.adapter_contract import FAIL, HANG, AdapterContract, entered
+from replay.testing import FAIL, HANG, AdapterContract, entered
 from replay_adapters.http.rasa import RasaAdapter
 from tests.adapters.servers import answering, running
 

@@ -24,7 +24,7 @@ from replay import (
 from replay.core.asking.retries import RetryingClient, RetryPolicy
 from replay.core.safety.host_consent import hosts_to_confirm
 from replay.core.settings.plugins import build
-from replay.testing.adapter_contract import HANG
+from replay.testing import HANG
 from replay_adapters.http import session as session_module
 from replay_adapters.http.adapter import HttpAdapter
 from replay_adapters.http.request import SessionRequest

@@ -20,7 +20,7 @@ from replay import (
     Conversation,
     Passage,
 )
-from replay.testing.adapter_contract import FAIL, HANG, AdapterContract
+from replay.testing import FAIL, HANG, AdapterContract
 from replay_adapters.http.adapter import HttpAdapter
 from tests.adapters.servers import answering, cutting, event, playing, streamed
 from tests.waiting import PATIENCE_S

@@ -15,7 +15,7 @@ import pytest
 from aiohttp import web
 
 from replay import AdapterRefusedError, ChatRequest, Conversation
-from replay.testing.adapter_contract import FAIL, HANG, AdapterContract
+from replay.testing import FAIL, HANG, AdapterContract
 from replay_adapters.http.adapter import HttpAdapter
 from replay_adapters.http.polling import Poll
 from replay_adapters.http.request import SessionRequest

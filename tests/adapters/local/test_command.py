@@ -26,7 +26,7 @@ from replay import (
     ScenarioError,
 )
 from replay.core.settings.plugins import build
-from replay.testing.adapter_contract import FAIL, HANG, AdapterContract, entered
+from replay.testing import FAIL, HANG, AdapterContract, entered
 from replay_adapters.local.command import CommandAdapter, CommandSession
 from tests.waiting import PATIENCE_S, others_first, until, until_async
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from replay import CANNOT_ANSWER, ChatReply, ChatRequest, Conversation, Exchange, Passage
-from replay.testing.adapter_contract import AdapterContract
+from replay.testing import AdapterContract
 from replay_adapters.local.extractive import ExtractiveAdapter
 from replay_adapters.local.question import can_answer, leans
 from replay_adapters.local.sentence_index import index_of

@@ -25,7 +25,7 @@ from replay import (
 )
 from replay.core.errors import PluginError, PluginNotFoundError
 from replay.core.settings.plugins import build
-from replay.testing.adapter_contract import FAIL, HANG, AdapterContract
+from replay.testing import FAIL, HANG, AdapterContract
 from replay_adapters.local.python import PythonAdapter
 from tests.waiting import PATIENCE_S
 

@@ -21,7 +21,7 @@ from replay import (
     Turn,
 )
 from replay.core.settings.plugins import build
-from replay.testing.adapter_contract import AdapterContract
+from replay.testing import AdapterContract
 from replay_adapters.local.scripted import (
     REQUESTS_KEPT,
     LoggedRequest,

@@ -29,7 +29,7 @@ from replay import (
     ScenarioError,
 )
 from replay.core.settings.plugins import build
-from replay.testing.adapter_contract import FAIL, HANG, AdapterContract, entered
+from replay.testing import FAIL, HANG, AdapterContract, entered
 from replay_adapters.http.redaction import Secrets
 from replay_adapters.websocket.adapter import WebSocketAdapter
 from replay_adapters.websocket.client import WebSocketFrame

@@ -21,7 +21,7 @@ from replay import (
     Passage,
 )
 from replay.cli.serving.server import make_app
-from replay.testing.adapter_contract import entered
+from replay.testing import entered
 from replay_adapters.chat.openai import OpenAIAdapter
 from replay_adapters.http.adapter import HttpAdapter
 from replay_adapters.local.extractive import ExtractiveAdapter

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from replay.coreference.reading.embedded import EmbeddedResolver
-from replay.testing.resolver_contract import ResolverContract
+from replay.testing import ResolverContract
 
 
 class TestEmbedded(ResolverContract):

@@ -25,7 +25,7 @@ from replay.coreference.reading.resolver import Document
 from replay.coreference.service import fastcoref as fastcoref_resolver, fastcoref_compat, model_files
 from replay.coreference.service.fastcoref import FastcorefResolver
 from replay.coreference.service.service import CoreferenceService, ResolverChoice
-from replay.testing.resolver_contract import ResolverContract
+from replay.testing import ResolverContract
 
 pytestmark = pytest.mark.usefixtures("code_runs")
 

@@ -15,8 +15,7 @@ from replay.scorers.judges.criteria import select_criteria
 from replay.scorers.judges.geval import FAILED_SAMPLE, NO_FACT, UNREADABLE_SAMPLE, GEvalJudge
 from replay.scorers.judges.judge import UnfitVoterError
 from replay.scorers.scorer import Unscored
-from replay.testing.judge_case import RecordingAsk, always
-from replay.testing.judge_contract import JudgeContract
+from replay.testing import JudgeContract, RecordingAsk, always
 from tests.scorers.judges.samples import case
 
 

@@ -20,8 +20,7 @@ from replay.scorers.judges.geval import GEvalJudge
 from replay.scorers.judges.judge import Case
 from replay.scorers.judges.variables import VARIABLES, case_variables, dialogue_fact
 from replay.scorers.scorer import Unscored
-from replay.testing.judge_case import RecordingAsk, always
-from replay.testing.judge_contract import JudgeContract
+from replay.testing import JudgeContract, RecordingAsk, always
 from tests.scorers.judges.samples import ANSWERS, TALK, case, records
 
 CLAIMS = {"golden_claims": ["A", "B"], "candidate_claims": ["A", "C", "D"], "common_claims": ["A"]}

@@ -17,8 +17,7 @@ from replay.scorers.judges.correctness import SAYS_BOTH, UNREADABLE
 from replay.scorers.judges.judge import Case
 from replay.scorers.judges.rubric import NO_RUBRIC, RubricJudge
 from replay.scorers.scorer import Unscored
-from replay.testing.judge_case import RecordingAsk, always
-from replay.testing.judge_contract import JudgeContract
+from replay.testing import JudgeContract, RecordingAsk, always
 from tests.scorers.judges.samples import TALK, case
 from tests.scorers.judges.servers import broken, judge_server
 
