@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path
 from time import perf_counter
 from typing import Any
 
@@ -22,9 +21,7 @@ from replay import (
     ChatRequest,
     Conversation,
     Passage,
-    ScenarioError,
 )
-from replay.core.settings.plugins import build
 from replay.testing import FAIL, HANG, AdapterContract, FakeClock, entered
 from replay_adapters.botframework import adapter as adapter_module
 from replay_adapters.botframework.adapter import BotFrameworkAdapter, BotFrameworkSession
@@ -434,27 +431,3 @@ async def test_nothing_there_is_told_as_with_any_http_system() -> None:
         ):
             await session.ask(request())
     assert (caught.value.outcome, caught.value.reached) == ("connection-failed", False)
-
-
-@pytest.mark.parametrize(
-    ("settings", "said"),
-    [
-        ({"base_url": "directline"}, "is not an address"),
-        ({"base_url": "http://u:p@h"}, "credentials"),
-        ({"secret_env": "NO_SUCH_VARIABLE"}, "NO_SUCH_VARIABLE is not set"),
-        ({"tokens": True}, "set secret_env"),
-        ({"quiet_s": 0}, "quiet_s 0"),
-        ({"poll_s": -1}, "poll_s -1"),
-        ({"quiet_s": 0.2}, r"quiet_s 0\.2 must be longer than poll_s"),
-        ({"greeting": -1}, "greeting -1"),
-        ({"receive": "push"}, "push"),
-        ({"path": "directline"}, 'path "directline" does not begin with "/"'),
-        ({"channel_data": {"a": "{{quesion}}"}}, 'did you mean "question"'),
-        ({"passages": "a["}, "not a JMESPath"),
-    ],
-)
-def test_a_setting_that_cannot_work_is_a_fault_of_the_scenario(
-    settings: dict[str, Any], said: str, tmp_path: Path
-) -> None:
-    with pytest.raises(ScenarioError, match=said):
-        build(BotFrameworkAdapter, {"base_url": "http://h"} | settings, folder=tmp_path)

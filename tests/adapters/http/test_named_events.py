@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -19,7 +17,6 @@ from replay import (
     ChatRequest,
     Conversation,
 )
-from replay.testing import FAIL, HANG, AdapterContract
 from replay_adapters.http.adapter import HttpAdapter
 from tests.adapters.servers import answering, event, streamed
 
@@ -33,26 +30,6 @@ LANGSERVE: dict[str, Any] = {
 }
 END = b"event: end\r\n\r\n"
 """As sse-starlette sends it: without data, so that a browser would pass it over."""
-
-
-async def _chain(request: web.Request) -> web.StreamResponse:
-    """LangServe's ``/stream`` in front of a chain."""
-    given = (await request.json())["input"]
-    before = [event({"run_id": "1"}, "metadata"), event(f'"{given["id"]}: "', "data")]
-    if given["q"] == FAIL:
-        error = {"status_code": 400, "message": "Bad Request"}
-        return await streamed(request, event({"run_id": "1"}, "metadata"), event(error, "error"))
-    if given["q"] == HANG:
-        await asyncio.Event().wait()
-    return await streamed(request, *before, event(f'"{len(given["log"])} before"', "data"), END)
-
-
-class TestLangServe(AdapterContract):
-    @pytest.fixture
-    async def adapter(self) -> AsyncIterator[HttpAdapter]:
-        given = {"q": "{{question}}", "id": "{{conversation.id}}", "log": "{{history}}"}
-        async with answering(_chain) as address:
-            yield HttpAdapter(url=f"{address}/museum/stream", body={"input": given}, **LANGSERVE)
 
 
 async def _ask(*parts: bytes, **settings: Any) -> ChatReply:

@@ -23,9 +23,7 @@ from replay import (
     Conversation,
     Exchange,
     Passage,
-    ScenarioError,
 )
-from replay.core.settings.plugins import build
 from replay.testing import FAIL, HANG, AdapterContract, entered
 from replay_adapters.local.command import CommandAdapter, CommandSession
 from tests.waiting import PATIENCE_S, others_first, until, until_async
@@ -431,7 +429,7 @@ async def test_a_cancelled_run_does_not_wait_for_a_program_that_does_not_end(tmp
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks at /proc")
-@pytest.mark.parametrize("per", ["conversation", "run"])
+@pytest.mark.parametrize("per", ["run", pytest.param("conversation", marks=pytest.mark.long)])
 @pytest.mark.parametrize("how", ["SIGKILL", pytest.param("SIGTERM", marks=pytest.mark.long)])
 def test_a_program_ends_with_the_run_that_started_it(how: str, per: str, tmp_path: Path) -> None:
     """With what it started, though it reads nothing, ignores SIGTERM, and nobody is left to end it."""
@@ -496,29 +494,6 @@ async def test_a_well_behaved_program_may_finish_its_work(tmp_path: Path) -> Non
         await session.ask(REQUEST)
 
     assert (tmp_path / "finished").exists()
-
-
-@pytest.mark.parametrize(
-    ("settings", "said"),
-    [
-        ({"command": []}, "names no program"),
-        ({"command": "python bot.py"}, "list|tuple"),
-        ({"command": ["no-such-program-anywhere"]}, "on the PATH"),
-        ({"command": ["./no-such-program"]}, "that can be run"),
-        ({"command": ["python", "no-such-file.py"]}, "there is no file"),
-        ({"send": {"a": "{{quesion}}"}}, r'send\.a: there is no variable "quesion"'),
-        ({"per": "run", "send": {"q": "{{question}}"}}, "needs {{session_id}}"),
-        ({"answer": "a["}, "not a JMESPath"),
-        ({"grace_s": 0}, "grace_s 0"),
-        ({"max_line_bytes": 0}, "max_line_bytes 0"),
-        ({"per": "turn"}, "turn"),
-    ],
-)
-def test_a_setting_that_cannot_work_is_a_fault_of_the_scenario(
-    settings: dict[str, Any], said: str, tmp_path: Path
-) -> None:
-    with pytest.raises(ScenarioError, match=said):
-        build(CommandAdapter, {"command": [sys.executable]} | settings, folder=tmp_path)
 
 
 def test_it_names_the_program_that_it_runs(tmp_path: Path) -> None:

@@ -17,7 +17,6 @@ from replay import (
     Conversation,
     Exchange,
     Passage,
-    ScenarioError,
     Turn,
 )
 from replay.core.settings.plugins import build
@@ -228,25 +227,3 @@ def test_settings_are_read_as_a_scenario_writes_them(tmp_path: Path) -> None:
         faults=[ScriptedFault(kind="rate-limited", depth=2, attempt=1, retry_after_s=0.1)],
         history="server",
     )
-
-
-@pytest.mark.parametrize(
-    ("settings", "said"),
-    [
-        ({"delay_s": -1}, "delay_s -1.0 is not a number of seconds"),
-        ({"delay_s": [2, 1]}, "give the smaller one first"),
-        ({"answers": "missing.yaml"}, "can't be read"),
-        ({"answers": "broken.yaml"}, "can't be read"),
-        ({"answers": "shape.yaml"}, "expected a list of answers"),
-        ({"faults": [{"kind": "boom"}]}, r'faults\[0\].kind +"boom" is not allowed'),
-        ({"faults": [{"kind": "hang", "dept": 1}]}, "dept"),
-        ({"faults": [{"kind": "hang", "depth": 0}]}, "depth 0"),
-    ],
-)
-def test_a_setting_that_cannot_work_is_a_fault_of_the_scenario(
-    settings: dict[str, Any], said: str, tmp_path: Path
-) -> None:
-    (tmp_path / "broken.yaml").write_text("a: [")
-    (tmp_path / "shape.yaml").write_text("5")
-    with pytest.raises(ScenarioError, match=said):
-        build(ScriptedAdapter, settings, folder=tmp_path)

@@ -6,7 +6,6 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from pathlib import Path
 from time import perf_counter
 from types import SimpleNamespace
 from typing import Any
@@ -26,9 +25,7 @@ from replay import (
     Conversation,
     Exchange,
     Passage,
-    ScenarioError,
 )
-from replay.core.settings.plugins import build
 from replay.testing import FAIL, HANG, AdapterContract, entered
 from replay_adapters.http.redaction import Secrets
 from replay_adapters.websocket.adapter import WebSocketAdapter
@@ -555,37 +552,6 @@ async def test_a_cancelled_ask_closes_its_connection() -> None:
                 await ask
             async with asyncio.timeout(PATIENCE_S):
                 assert await ended.get() == WSCloseCode.OK
-
-
-@pytest.mark.parametrize(
-    ("settings", "said"),
-    [
-        ({"url": "http://h/"}, 'url "http://h/" is not an address like ws://'),
-        ({"url": "ws://"}, "is not an address"),
-        ({"url": "ws://u:p@h/"}, "credentials"),
-        ({"url": "ws://h/{{sesion_id}}"}, 'did you mean "session_id"'),
-        ({"send": {"a": ["{{quesion}}"]}}, r"send\.a\[0\]"),
-        ({"on_open": ["{{quesion}}"]}, r"on_open\[0\]"),
-        ({"answer": "a["}, "not a JMESPath"),
-        ({"until": "a b"}, "until.*not a JMESPath"),
-        ({"greeting": "a b"}, "greeting.*not a JMESPath"),
-        ({"greeting": -1}, "greeting -1"),
-        ({"frames": 0}, "frames 0"),
-        ({"quiet_s": 0}, "quiet_s 0"),
-        ({"ping_s": -1}, "ping_s -1"),
-        ({"max_frame_bytes": 0}, "max_frame_bytes 0"),
-        ({"answer": None}, "JSON frames need a JMESPath"),
-        ({"format": "text", "send": {"a": 1}}, "text frames are texts"),
-        ({"closes_when_done": True, "history": "server"}, "can't close it after an answer"),
-        ({"headers_env": {"X": "Bearer sk-literal"}}, "neither the name"),
-        ({"headers": {"X": "a\nb"}}, "line break"),
-    ],
-)
-def test_a_setting_that_cannot_work_is_a_fault_of_the_scenario(
-    settings: dict[str, Any], said: str, tmp_path: Path
-) -> None:
-    with pytest.raises(ScenarioError, match=said):
-        build(WebSocketAdapter, {"url": "ws://h/", "send": {}, "answer": "a"} | settings, folder=tmp_path)
 
 
 def test_the_gaps_between_pieces_add_up_to_the_time_from_the_first_to_the_last() -> None:
