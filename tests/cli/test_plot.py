@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.cli.command import replay_cli
+from tests.data_tables import from_table
 
 MAGIC = {"pdf": b"%PDF", "svg": b"<?xml", "png": b"\x89PNG"}
 
@@ -43,18 +44,7 @@ def test_runs_policies_metrics_and_width_can_be_chosen(folder):
     assert 'width="504' in (folder / "a.svg").read_text(), "7 inches of 72 points"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["run-one", "--what", "depth", "--out", "a.gif"], ".pdf, .svg or .png"),
-        (["run-one", "--what", "dept", "--out", "a.png"], "dept"),
-        (["run-one", "--what", "depth", "--metric", "f2", "--out", "a.png"], 'no score "f2"'),
-        (["run-one", "--what", "depth", "--policy", "prd", "--out", "a.png"], 'did you mean "pred"?'),
-        (["run-one", "--what", "latency", "--metric", "f1", "--out", "a.png"], "--metric is about scores"),
-        (["run-one", "run-two", "--what", "agreement", "--out", "a.png"], "one run at a time"),
-        (["nowhere", "--what", "depth", "--out", "a.png"], "there is no run"),
-    ],
-)
+@from_table
 def test_bad_usage_ends_with_2_and_a_message_and_no_traceback(folder, arguments, words):
     done = replay_cli("plot", *arguments, cwd=folder)
 

@@ -6,6 +6,7 @@ from hypothesis import given, strategies as st
 from replay.scorers.exact_match import em
 from replay.scorers.scorer import Unscored
 from replay.testing import ScorerContract
+from tests.data_tables import from_table
 from tests.scorers.turns import score_of, turn
 
 
@@ -15,18 +16,7 @@ class TestExactMatchKeepsTheContract(ScorerContract):
         return em()
 
 
-@pytest.mark.parametrize(
-    ("answer", "gold", "score"),
-    [
-        ("The Eiffel Tower.", ["eiffel tower"], 1),
-        ("Eiffel", ["eiffel tower"], 0),
-        ("1889", ["in 1889", "1889"], 1),
-        ("I don't know", ["CANNOTANSWER"], 1),
-        ("I don't know", ["1889"], 0),
-        ("1889", ["CANNOTANSWER", "1889"], 0),
-        ("the", ["an"], 1),
-    ],
-)
+@from_table
 def test_an_answer_matches_a_reference_or_not(answer, gold, score):
     assert score_of(em(), answer, gold) == score
 

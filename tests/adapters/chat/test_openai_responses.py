@@ -22,6 +22,7 @@ from replay import (
 )
 from tests.adapters.chat.speaking import RESPONSE_START, named, response, spoken
 from tests.adapters.servers import event
+from tests.data_tables import from_table
 
 TALK = Conversation(id="c", turns=(), title="T")
 REQUEST = ChatRequest(question="And then?", history=(Exchange(question="Who?", answer="Mira."),), depth=2)
@@ -71,16 +72,7 @@ async def test_it_sends_instructions_and_input() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("wanted", "sent"),
-    [
-        ({"type": "json_object"}, {"type": "json_object"}),
-        (
-            {"type": "json_schema", "json_schema": {"name": "n", "schema": {}}},
-            {"type": "json_schema", "name": "n", "schema": {}},
-        ),
-    ],
-)
+@from_table
 async def test_a_wanted_format_is_put_where_responses_have_it(wanted: Any, sent: Any) -> None:
     _, _, body = await _ask(response("{}"), parameters={"response_format": wanted, "logprobs": False})
 

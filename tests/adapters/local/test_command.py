@@ -26,6 +26,7 @@ from replay import (
 )
 from replay.testing import FAIL, HANG, AdapterContract, entered
 from replay_adapters.local.command import CommandAdapter, CommandSession
+from tests.data_tables import from_table
 from tests.waiting import PATIENCE_S, others_first, until, until_async
 
 TALK = Conversation(id="c", turns=(), passages=(Passage(id="1", text="One.", title="T"),))
@@ -165,18 +166,7 @@ async def test_a_program_in_the_scenarios_folder_is_found_by_its_path(tmp_path: 
         assert (await session.ask(REQUEST)).text == "Yes."
 
 
-@pytest.mark.parametrize(
-    ("death", "said"),
-    [
-        ("sys.exit(3)", "ended with exit code 3 before it answered"),
-        ("os.kill(os.getpid(), signal.SIGKILL)", "was ended by SIGKILL before it answered"),
-        (
-            "print('{\"ans', end=''); sys.exit(1)",
-            'exit code 1 before it answered, in the middle of a line: "{"ans"',
-        ),
-        ("raise ValueError('no model')", 'last words on stderr: ".*Traceback.*ValueError: no model"'),
-    ],
-)
+@from_table
 async def test_a_program_that_dies_says_how_and_why_and_is_started_again(
     death: str, said: str, tmp_path: Path
 ) -> None:
@@ -226,21 +216,7 @@ sys.exit(1)
     assert len(str(caught.value)) < 500
 
 
-@pytest.mark.parametrize(
-    ("printed", "settings", "said"),
-    [
-        ("print('Loading...')", {}, 'can\'t be read as JSON.*: "Loading..."; let it print answers only'),
-        ("print('[' * 100_000)", {}, "nested too deeply"),
-        ("sys.stdout.buffer.write(bytes([255, 10]))", {}, "can't be read as JSON"),
-        ("print()", {}, "an empty body"),
-        ("say(text='Yes.')", {}, 'answer "answer" gives nothing.*check the path'),
-        ("say(answer=' ')", {}, "an empty text"),
-        ("say(answer=['Yes.'])", {}, "a list, not a text"),
-        ("say(answer='Yes.', docs=5)", {"passages": "docs"}, 'passages "docs" gives'),
-        ("say(answer='x' * 200_000)", {"max_line_bytes": 100_000}, "more than 100000 bytes; raise max_line"),
-        ("sys.stdout.write('x' * 5_000_000)", {"max_line_bytes": 100_000}, "more than 100000 bytes"),
-    ],
-)
+@from_table
 async def test_a_line_that_is_of_no_use_is_a_bad_reply(
     printed: str, settings: dict[str, Any], said: str, tmp_path: Path
 ) -> None:

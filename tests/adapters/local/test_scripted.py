@@ -28,6 +28,7 @@ from replay_adapters.local.scripted import (
     ScriptedAnswer,
     ScriptedFault,
 )
+from tests.data_tables import from_table
 
 HARBOURS = {f"harbour-{n}": [f"harbour-{n}!"] * 3 for n in range(1, 21)}
 
@@ -132,19 +133,7 @@ async def test_the_log_of_what_was_asked_is_bounded() -> None:
     assert len(adapter.requests) == REQUESTS_KEPT
 
 
-@pytest.mark.parametrize(
-    ("fault", "outcome", "retryable", "reached"),
-    [
-        ({"kind": "timeout"}, "timed-out", False, True),
-        ({"kind": "connection"}, "connection-failed", True, False),
-        ({"kind": "rate-limited", "retry_after_s": 2.0}, "rate-limited", True, False),
-        ({"kind": "refused"}, "refused", False, True),
-        ({"kind": "refused", "status": 503}, "refused", True, True),
-        ({"kind": "refused", "retryable": True}, "refused", True, True),
-        ({"kind": "bad-reply"}, "bad-reply", False, True),
-        ({"kind": "connection", "retryable": False}, "connection-failed", False, False),
-    ],
-)
+@from_table
 async def test_a_fault_is_raised_as_it_is_written(
     fault: dict[str, Any], outcome: str, retryable: bool, reached: bool
 ) -> None:
@@ -157,18 +146,7 @@ async def test_a_fault_is_raised_as_it_is_written(
     assert error.retry_after_s == fault.get("retry_after_s")
 
 
-@pytest.mark.parametrize(
-    ("fault", "expected"),
-    [
-        ({}, "x x x x x"),
-        ({"conversation": "d"}, ". . . . ."),
-        ({"depth": 2}, ". . x x ."),
-        ({"attempt": 1}, "x . x . x"),
-        ({"attempt": 2, "depth": 1}, ". x . . ."),
-        ({"every": 2}, ". x . x ."),
-        ({"every": 2, "depth": 2}, ". . . x ."),
-    ],
-)
+@from_table
 async def test_a_fault_strikes_where_all_its_conditions_hold(fault: dict[str, Any], expected: str) -> None:
     adapter = ScriptedAdapter(answers=["."] * 3, faults=[ScriptedFault(kind="refused", **fault)])
     for _ in range(2):  # each session counts anew

@@ -32,6 +32,7 @@ from replay_adapters.websocket.adapter import WebSocketAdapter
 from replay_adapters.websocket.client import WebSocketFrame
 from replay_adapters.websocket.frame_format import AnswerBuilder
 from tests.adapters.servers import answering, playing, unused_address
+from tests.data_tables import from_table
 from tests.waiting import PATIENCE_S, others_first
 
 TALK = Conversation(id="c", turns=(), passages=(Passage(id="1", text="One.", title="T"),))
@@ -167,18 +168,7 @@ async def _abort(socket: web.WebSocketResponse) -> None:
     writer.transport.abort()
 
 
-@pytest.mark.parametrize(
-    ("settings", "text"),
-    [
-        ({}, "One"),
-        ({"frames": 2}, "One two"),
-        ({"until": "end"}, "One two three"),
-        ({"until": "n == `2`"}, "One two"),
-        ({"quiet_s": 0.05}, "One two three"),
-        ({"until": "end", "join": "last"}, " three"),
-        ({"answer": "n", "until": "end"}, "123"),
-    ],
-)
+@from_table
 async def test_an_answer_is_complete_when_the_scenario_says_so(settings: dict[str, Any], text: str) -> None:
     frames = [{"typing": True}, {"text": "One", "n": 1}, {"text": " two", "n": 2}]
     frames += [{"text": " three", "n": 3, "end": 0}, {"n": None, "end": True}]

@@ -19,6 +19,7 @@ from replay.coreference.reading.decisions import (
 )
 from replay.coreference.reading.network import WEIGHTS
 from tests.coreference.reading.made_up import document
+from tests.data_tables import from_table
 
 
 def reading(*distribution, kind="she", text="she", source="answer"):
@@ -47,30 +48,12 @@ def test_the_words_of_a_document_are_all_of_its_texts():
     assert {"ann", "bob", "ray", "moon", "who"} <= SAID
 
 
-@pytest.mark.parametrize(
-    ("gold", "share"),
-    [
-        (((0.9, "Bob Ray"),), 0),
-        (((0.9, "Sue"),), 1),
-        (((0.9, "Bob Stone"),), 0.5),
-        (((0.6, "Sue"), (0.2, "Ann")), 0.75),
-        ((), 0),
-    ],
-)
+@from_table
 def test_lost_is_what_the_own_history_does_not_say(gold, share):
     assert lost(reading(*gold), SAID) == pytest.approx(share)
 
 
-@pytest.mark.parametrize(
-    ("gold", "own", "share"),
-    [
-        (((0.9, "Ann"),), ((0.5, "Ann"),), 0),
-        (((0.9, "Ann"),), ((0.9, "Bob"),), 1),
-        (((0.9, "Ann"),), (), 0.5),
-        (((0.8, "the Moon"),), ((0.8, "moon"),), 0),
-        (((0.5, "Ann"), (0.5, "Bob")), ((1.0, "Ann"),), 0.5),
-    ],
-)
+@from_table
 def test_apart_is_how_far_the_two_distributions_are(gold, own, share):
     assert apart(reading(*gold), reading(*own)) == pytest.approx(share)
 
@@ -109,14 +92,7 @@ def test_an_edit_is_weighed_by_place_reading_and_length():
     assert long[:3] == pytest.approx([math.log(499), math.log(499), math.log(10)])
 
 
-@pytest.mark.parametrize(
-    "other",
-    [
-        {"text": "", "kind": "ellipsis"},
-        {"kind": "other"},
-        {"source": "question"},
-    ],
-)
+@from_table
 def test_an_edit_is_weighed_by_what_gives_way_and_where_it_was_said(other):
     plain, changed = (
         edit_features(0.5, reading((0.4, "Ann"))),

@@ -10,6 +10,7 @@ from replay.coreference.reading import decisions
 from replay.coreference.reading.decode import LEAST_PROBABILITY, MOST_MENTIONS, places, readings, texts_of
 from replay.coreference.rewriting import rewrite
 from tests.coreference.reading.made_up import MadeUp, document, undecided
+from tests.data_tables import from_table
 
 
 @pytest.fixture(autouse=True)
@@ -249,15 +250,7 @@ def test_a_comma_that_was_said_apart_stands_at_its_word_too():
     assert rewritten(it("In Ellis , Ohio .", "Ellis , Ohio")) == "Did Ellis, Ohio sell?"
 
 
-@pytest.mark.parametrize(
-    ("mention", "antecedent", "owner"),
-    [
-        ("her", "Ann Lee", "Ann Lee's"),
-        ("his", "Charles", "Charles's"),
-        ("their", "Beatles", "Beatles'"),
-        ("its", "the Beatles", "the Beatles'"),
-    ],
-)
+@from_table
 def test_an_owner_gets_a_possessive(mention, antecedent, owner):
     made = it(
         f"It was {antecedent}.", antecedent, f"Was {mention} song old?", mention, mention, possessive=True
@@ -307,16 +300,7 @@ def test_the_users_own_words_are_not_turned_round():
 # What is left out --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("question", "before", "expected"),
-    [
-        ("How much?", "?", "How much Moon?"),
-        ("How much ?", "?", "How much Moon?"),
-        ("How much", "", "How much Moon"),
-        ("Is old?", "old", "Is Moon old?"),
-        ("Old?", "Old", "Moon Old?"),
-    ],
-)
+@from_table
 def test_an_insertion_brings_the_spaces_that_it_needs(question, before, expected):
     made = MadeUp(document(question, "What?", "It was Moon.")).leans(before).means(before, "Moon")
 
@@ -352,15 +336,7 @@ def test_what_more_is_said_of_a_noun_phrase_becomes_that_mention():
     assert rewritten(made) == "How much is the fee in Port Ellis?"
 
 
-@pytest.mark.parametrize(
-    ("question", "without", "mention", "kind"),
-    [
-        ("What was its amount?", "its amount", "its", "it"),
-        ("Any cheap ones in that period?", "in that period", "that period", "this-noun"),
-        ("Was this album liked?", "this", "this album", "this-noun"),
-        ("Was Ann liked?", "Ann", "Ann", "other"),
-    ],
-)
+@from_table
 def test_a_mention_is_the_phrase_whatever_gives_way(question, without, mention, kind):
     made = MadeUp(document(question, "Who?", "Harvest Moon.")).leans(without, without=without)
     (reading,) = read(made.means(without, "Harvest Moon"))
