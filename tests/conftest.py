@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import hashlib
 import os
+import pickle
 import signal
 from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack, contextmanager
@@ -31,7 +33,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 # How long an example takes says how busy the machine is. The same examples each time, or a change is refused
 # for what another one did; new ones are looked for by --long.
-settings.register_profile("any-machine", deadline=None, max_examples=30, derandomize=True)
+settings.register_profile("any-machine", deadline=None, max_examples=20, derandomize=True)
 settings.register_profile("long", deadline=None, max_examples=1000, derandomize=False)
 settings.register_profile("few", deadline=None, max_examples=5, derandomize=True)
 
@@ -174,20 +176,43 @@ READS_ANEW = {"coreference", "laws"}
 _read: dict[tuple[object, ...], object] = {}
 
 
+@pytest.fixture(scope="session")
+def readings_folder(tmp_path_factory) -> Path:
+    folder = shared_folder(tmp_path_factory) / "readings"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
 @pytest.fixture(autouse=True)
-def each_document_is_read_once(request, monkeypatch) -> None:
-    """In this process: the network takes a core for 30 ms, and most tests have the same few documents."""
+def each_document_is_read_once(request, monkeypatch, readings_folder) -> None:
+    """By all of xdist's workers: the network takes a core for 30 ms, and most tests have the same few."""
     if request.path.relative_to(Path(__file__).parent).parts[0] not in READS_ANEW:
-        monkeypatch.setattr(reading, "_read", _remembered(reading._read))
-        monkeypatch.setattr(verdict, "evidence", _remembered(verdict.evidence))
+        monkeypatch.setattr(reading, "_read", _remembered(reading._read, readings_folder))
+        monkeypatch.setattr(verdict, "evidence", _remembered(verdict.evidence, readings_folder))
 
 
-def _remembered(function: Callable[..., object]) -> Callable[..., object]:
+def _remembered(function: Callable[..., object], folder: Path) -> Callable[..., object]:
+    """*function*, asked once for the same by all of xdist's workers; what it gave lies in *folder*."""
+
     def once(*asked: object) -> object:
         key = (function, network.current(), *(tuple(one) if isinstance(one, list) else one for one in asked))
         if key not in _read:
-            _read[key] = function(*asked)
+            _read[key] = shared(asked) if network.folder_in_use() == network.WEIGHTS else function(*asked)
         return _read[key]
+
+    def shared(asked: tuple[object, ...]) -> object:
+        path = (
+            folder
+            / hashlib.sha256(repr((function.__name__, asked)).encode("utf-8", "surrogatepass")).hexdigest()
+        )
+        try:
+            return pickle.loads(path.read_bytes())
+        except FileNotFoundError:
+            found = function(*asked)
+            written = path.with_suffix(f".{os.getpid()}")
+            written.write_bytes(pickle.dumps(found))
+            written.replace(path)
+            return found
 
     return once
 

@@ -71,6 +71,7 @@ def test_a_terminal_gets_sparklines_and_colour(run):
     assert COLOUR.search(written)
 
 
+@pytest.mark.long
 def test_no_color_is_heeded(run):
     written = on_a_terminal(run, NO_COLOR="1")
 
