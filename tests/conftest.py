@@ -21,8 +21,11 @@ from replay.core.logs import LOGGER
 from replay.core.settings.code_gate import code_may_run
 from replay.coreference import reading
 from replay.coreference.reading import network, verdict
+from replay.coreference.service import CoreferenceService
 from replay.play import gc_pause
 from replay.play.gc_pause import gc_paused
+from replay.scenario.part_builder import PartBuilder
+from replay.scenario.sections import DriftSection
 from tests.sharing import made_once, shared_folder
 from tests.virtual_time import SteadyTime
 
@@ -110,6 +113,20 @@ def quickstart(tmp_path_factory) -> Path:
     return made_once(tmp_path_factory, "quickstart", lambda runs: run("quickstart", runs=runs).folder)
 
 
+@pytest.fixture(scope="session")
+def quick_run(tmp_path_factory) -> Path:
+    """The folder of a run of three conversations of the quickstart, named ``quick``."""
+    from replay.runs.launch import run
+    from replay.scenario.reading import read_scenario, with_changes
+    from replay.scenario.shipped import find_scenario
+
+    def made(runs: Path) -> Path:
+        file = with_changes(read_scenario(find_scenario("quickstart")), {"data": {"limit": 3}})
+        return run(file, runs=runs).folder.rename(runs / "quick")
+
+    return made_once(tmp_path_factory, "three-conversations", made)
+
+
 @pytest.fixture
 def nothing_frozen(monkeypatch) -> Iterator[None]:
     """As in a process where nobody has frozen objects and no run is under way."""
@@ -186,9 +203,23 @@ def readings_folder(tmp_path_factory) -> Path:
 @pytest.fixture(autouse=True)
 def each_document_is_read_once(request, monkeypatch, readings_folder) -> None:
     """By all of xdist's workers: the network takes a core for 30 ms, and most tests have the same few."""
+    monkeypatch.setattr(PartBuilder, "service", _in_this_process(PartBuilder.service))
     if request.path.relative_to(Path(__file__).parent).parts[0] not in READS_ANEW:
         monkeypatch.setattr(reading, "_read", _remembered(reading._read, readings_folder))
         monkeypatch.setattr(verdict, "evidence", _remembered(verdict.evidence, readings_folder))
+
+
+def _in_this_process(
+    service: Callable[[PartBuilder, DriftSection], CoreferenceService | None],
+) -> Callable[[PartBuilder, DriftSection], CoreferenceService | None]:
+    """No worker process, which takes a core for seconds to start, unless a scenario asks for one."""
+
+    def made(builder: PartBuilder, drift: DriftSection) -> CoreferenceService | None:
+        if "nlp_workers" not in drift.model_fields_set:
+            drift = drift.model_copy(update={"nlp_workers": 0})
+        return service(builder, drift)
+
+    return made
 
 
 def _remembered(function: Callable[..., object], folder: Path) -> Callable[..., object]:

@@ -13,13 +13,11 @@ MAGIC = {"pdf": b"%PDF", "svg": b"<?xml", "png": b"\x89PNG"}
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """A run of three of the quickstart's conversations, twice."""
+def folder(quick_run, tmp_path_factory):
+    """The run, twice."""
     made = tmp_path_factory.mktemp("work")
-    done = replay_cli("run", "quickstart", "--limit", "3", "--runs", "runs", cwd=made)
-    assert done.returncode == 0, done.stderr
-    next((made / "runs").iterdir()).rename(made / "run-one")
-    copytree(made / "run-one", made / "run-two")
+    for name in ("one", "two"):
+        copytree(quick_run, made / f"run-{name}")
     return made
 
 
