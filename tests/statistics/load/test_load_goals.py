@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.statistics.load.test_load_summary import plays
-from tests.statistics.load_runs import ask, generator, level, summarised
+from tests.statistics.load_runs import ask, level, summarised
 
 
 def test_goodput_counts_the_asks_that_meet_every_goal_as_the_goals_say(tmp_path):
@@ -28,53 +28,8 @@ def test_without_goals_for_single_asks_there_is_no_goodput(tmp_path):
     assert summarised(tmp_path, [ask(1)], load={"slo": {"errors": 0.1}}).levels[0].goodput is None
 
 
-@pytest.mark.parametrize(
-    ("played", "knee"),
-    [
-        ([(1, True), (2, True), (4, False)], ("concurrency 2", "concurrency 4")),
-        ([(1, True), (4, False), (2, False)], ("concurrency 1", "concurrency 2")),
-        ([(1, False)], (None, "concurrency 1")),
-        ([(1, True), (2, True)], ("concurrency 2", None)),
-        ([(1, True), (2, False), (4, True)], ("concurrency 1", "concurrency 2")),
-        ([(1, True), (2, False), (2, True), (4, False)], ("concurrency 2", "concurrency 4")),
-    ],
-)
-def test_the_knee_is_the_highest_level_met_with_none_missed_below(tmp_path, played, knee):
-    levels = [
-        level(n, 10.0 * n, 10.0 * n + 10, value=float(value), met=met)
-        for n, (value, met) in enumerate(played)
-    ]
-    found = summarised(tmp_path, [ask(0.5)], *levels).knee
-    assert (found.level, found.missed) == knee
-
-
-def test_levels_without_goals_have_no_knee(tmp_path):
-    assert summarised(tmp_path, [ask(0.5)]).knee is None
-
-
 def warnings_of(tmp_path, records, **changes):
     return " ".join(summarised(tmp_path, records, level(**changes)).levels[0].warnings)
-
-
-def test_a_late_generator_says_so_instead_of_reporting_a_slow_server(tmp_path):
-    said = warnings_of(tmp_path, plays([0.1] * 1500, late_s=0.02))
-    assert "the generator was late" in said
-    assert "20 ms (p99)" in said
-    assert "understate" in said
-
-
-def test_lateness_within_a_tenth_of_the_median_latency_is_no_warning(tmp_path):
-    assert warnings_of(tmp_path, plays([0.1] * 1500, late_s=0.0099)) == ""
-    assert warnings_of(tmp_path / "slow", plays([0.5] * 1500, late_s=0.049)) == ""
-
-
-def test_a_lagging_loop_is_warned_of(tmp_path):
-    lag = {"samples": 9, "p50_s": 0.001, "p99_s": 0.011, "max_s": 0.02}
-    assert "event loop lagged by 11 ms" in warnings_of(
-        tmp_path, plays([0.1] * 1500), generators=[generator(lag=lag)]
-    )
-    lag["p99_s"] = 0.009
-    assert warnings_of(tmp_path / "little", plays([0.1] * 1500), generators=[generator(lag=lag)]) == ""
 
 
 def test_arrivals_that_had_to_wait_retries_and_few_asks_are_warned_of(tmp_path):
@@ -122,12 +77,3 @@ def test_the_course_over_time_counts_each_ask_where_it_was_sent_and_done(tmp_pat
     assert series.ttft_p50_s == (None, pytest.approx(0.5), None, None, None)
     # a is open from 0.5 to 2.4, b from 1.0 to 4.5
     assert series.open_conversations == pytest.approx((0.5, 2.0, 1.4, 1.0, 0.5))
-
-
-@pytest.mark.parametrize(("length_s", "bucket_s"), [(3, 1), (299, 1), (301, 2), (3000, 15), (86_400, 300)])
-def test_buckets_are_round_and_not_more_than_300(tmp_path, length_s, bucket_s):
-    records = [ask(0.0, 0.5, conversation="a"), ask(length_s, 0.5, conversation="b")]
-    series = summarised(tmp_path, records, level(ended_s=length_s + 1.0)).series
-    assert series.bucket_s == bucket_s
-    assert len(series.start_s) <= 300
-    assert sum(series.sent) == sum(series.done) == 2

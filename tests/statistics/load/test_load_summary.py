@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 
 import numpy as np
 import pytest
@@ -12,7 +11,6 @@ from replay.load.numbers import read_load_summary
 from replay.play.load.histogram import ERROR, DurationHistogram
 from replay.scorers.bleu4 import Bleu4
 from replay.scorers.token_f1 import f1
-from replay.statistics.load.percentiles import CountedDurations, percentiles
 from replay.store.store import RunStore
 from replay.store.stored import StoredScore, StoredTally
 from tests.statistics.load_runs import ask, level, summarised, summary_of, write_run
@@ -75,13 +73,6 @@ def test_times_between_tokens_are_exact_though_only_counted(tmp_path):
     flat = np.concatenate(gaps) / 10_000
     assert values(total.inter_token) == pytest.approx(np.quantile(flat, SHARES))
     assert total.inter_token.mean_s == pytest.approx(flat.mean())
-
-
-@pytest.mark.parametrize("count", [1, 2, 5, 1000])
-def test_counted_durations_have_the_percentiles_of_the_list(count):
-    durations = np.random.default_rng(count).integers(0, 50, count)
-    found = percentiles(CountedDurations(Counter(durations.tolist()), 0.5))
-    assert values(found) == pytest.approx(np.quantile(durations * 0.5, SHARES))
 
 
 def test_time_per_token_leaves_the_first_token_out(tmp_path):
