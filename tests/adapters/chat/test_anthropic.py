@@ -12,7 +12,6 @@ from replay import (
     AdapterError,
     AdapterRateLimitedError,
     AdapterRefusedError,
-    AdapterReplyError,
     ChatReply,
     ChatRequest,
     Conversation,
@@ -137,29 +136,3 @@ async def test_an_error_in_a_stream_is_one_as_its_type_says(
         await _ask((*MESSAGE_START, _delta("Ye"), error), stream=True)
 
     assert caught.value.retryable == retryable
-
-
-@pytest.mark.parametrize(
-    ("answer", "said"),
-    [
-        (_message(None), "without a text (finish_reason 'end_turn')"),
-        (_message(" ", stop_reason="max_tokens"), "raise the token limit"),
-        (_message(None, stop_reason="refusal"), "a refusal of the model"),
-        ({"choices": []}, "without content; check that base_url"),
-        ([], "without content"),
-        ((*MESSAGE_START, *MESSAGE_STOP), "without a text"),
-        (
-            (
-                *MESSAGE_START,
-                named("message_delta", delta={"stop_reason": "max_tokens"}),
-                named("message_stop"),
-            ),
-            "raise the token limit",
-        ),
-    ],
-)
-async def test_a_reply_without_a_usable_text_says_why(answer: Any, said: str) -> None:
-    with pytest.raises(AdapterReplyError) as caught:
-        await _ask(answer, stream=isinstance(answer, tuple))
-
-    assert said in str(caught.value)

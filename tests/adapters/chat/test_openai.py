@@ -9,7 +9,6 @@ from aiohttp import web
 
 from replay import (
     AdapterRefusedError,
-    AdapterReplyError,
     ChatReply,
     ChatRequest,
     Conversation,
@@ -112,31 +111,6 @@ async def test_a_text_in_parts_is_put_together() -> None:
     reply, _, _ = await _ask(completion([{"type": "text", "text": "Ye"}, {"type": "text", "text": "s."}]))
 
     assert reply.text == "Yes."
-
-
-@pytest.mark.parametrize(
-    ("answer", "said"),
-    [
-        (completion(None), "without a text"),
-        (completion("  \n"), "without a text"),
-        (completion([]), "without a text"),
-        ({"choices": [{"message": {"content": None, "refusal": "I won't."}}]}, "refusal"),
-        ({"choices": [{"message": {"content": ""}, "finish_reason": "length"}]}, "raise the token limit"),
-        ({"choices": [{"message": {"tool_calls": [{"function": {"name": ""}}, 5]}}]}, "without a text"),
-        ({"choices": []}, "choices[0].message"),
-        ({"choices": [{"message": None}]}, "choices[0].message"),
-        ({"error": {"message": "overloaded"}}, "overloaded"),
-        ([], "choices[0].message"),
-        ("text", "choices[0].message"),
-        (None, "choices[0].message"),
-    ],
-)
-async def test_a_reply_without_a_usable_text_says_why(answer: Any, said: str) -> None:
-    with pytest.raises(AdapterReplyError, match="POST http://127") as caught:
-        await _ask(answer)
-
-    assert said in str(caught.value)
-    assert not caught.value.retryable
 
 
 @pytest.mark.parametrize(

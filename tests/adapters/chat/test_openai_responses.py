@@ -12,7 +12,6 @@ from replay import (
     AdapterError,
     AdapterRateLimitedError,
     AdapterRefusedError,
-    AdapterReplyError,
     ChatReply,
     ChatRequest,
     Conversation,
@@ -143,20 +142,3 @@ async def test_a_failed_response_is_an_error_as_its_code_says(
         await _ask(answer)
 
     assert caught.value.retryable == retryable
-
-
-@pytest.mark.parametrize(
-    ("answer", "said"),
-    [
-        (response(None), "without a text (finish_reason 'completed')"),
-        (response("", incomplete_details={"reason": "max_output_tokens"}), "raise the token limit"),
-        ({"choices": []}, "without output; check that base_url"),
-        ((RESPONSE_START, named("response.refusal.delta", delta="No."), COMPLETED), "a refusal of the model"),
-        ((RESPONSE_START, COMPLETED), "without a text"),
-    ],
-)
-async def test_a_response_without_a_usable_text_says_why(answer: Any, said: str) -> None:
-    with pytest.raises(AdapterReplyError) as caught:
-        await _ask(answer)
-
-    assert said in str(caught.value)

@@ -208,25 +208,6 @@ async def test_an_error_in_the_stream_is_one_as_its_code_says(
     assert (error if isinstance(error, str) else error["message"]) in str(found)
 
 
-@pytest.mark.parametrize(
-    ("parts", "said"),
-    [
-        ([delta("Ye"), b"data: {nonsense\n\n", DONE], "event 2 of the stream can't be read as JSON"),
-        ([delta("Ye"), b"data: " + b"[" * 200_000 + b"\n\n", DONE], "nested too deeply"),
-        ([delta("", "length"), DONE], "raise the token limit"),
-        ([delta(None, "stop"), DONE], "without a text (finish_reason 'stop')"),
-        ([event({"choices": [{"delta": {"refusal": "I won't."}}]}), DONE], "a refusal of the model"),
-        ([DONE], "without a text"),
-    ],
-)
-async def test_a_stream_without_a_usable_text_says_why(parts: list[bytes], said: str) -> None:
-    found = await _failure(*parts)
-
-    assert isinstance(found, AdapterReplyError)
-    assert said in str(found)
-    assert not found.retryable
-
-
 async def test_a_page_is_no_stream() -> None:
     async with playing(http(b"<html>welcome</html>", headers="Content-Type: text/html\r\n")) as address:
         with pytest.raises(AdapterReplyError, match=r"text/html, in which there is no event.*welcome"):
