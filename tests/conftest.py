@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import hashlib
 import os
+import pickle
 import signal
 from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack, contextmanager
@@ -18,8 +20,11 @@ from replay.core.logs import LOGGER
 from replay.core.safety import redaction
 from replay.core.safety.code_gate import code_may_run
 from replay.coreference.reading import embedded, network, verdict
+from replay.coreference.service.service import CoreferenceService
 from replay.play import gc_pause
 from replay.play.gc_pause import gc_paused
+from replay.scenario.part_builder import PartBuilder
+from replay.scenario.sections import DriftSection
 from tests.sharing import made_once, shared_folder
 from tests.virtual_time import SteadyTime
 
@@ -30,7 +35,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 # How long an example takes says how busy the machine is. The same examples each time, or a change is refused
 # for what another one did; new ones are looked for by --long.
-settings.register_profile("any-machine", deadline=None, max_examples=30, derandomize=True)
+settings.register_profile("any-machine", deadline=None, max_examples=20, derandomize=True)
 settings.register_profile("long", deadline=None, max_examples=1000, derandomize=False)
 settings.register_profile("few", deadline=None, max_examples=5, derandomize=True)
 
@@ -107,6 +112,20 @@ def quickstart(tmp_path_factory) -> Path:
     return made_once(tmp_path_factory, "quickstart", lambda runs: run("quickstart", runs=runs).folder)
 
 
+@pytest.fixture(scope="session")
+def quick_run(tmp_path_factory) -> Path:
+    """The folder of a run of three conversations of the quickstart, named ``quick``."""
+    from replay.runs.launch import run
+    from replay.scenario.reading import read_scenario, with_changes
+    from replay.scenario.shipped import find_scenario
+
+    def made(runs: Path) -> Path:
+        file = with_changes(read_scenario(find_scenario("quickstart")), {"data": {"limit": 3}})
+        return run(file, runs=runs).folder.rename(runs / "quick")
+
+    return made_once(tmp_path_factory, "three-conversations", made)
+
+
 @pytest.fixture
 def nothing_frozen(monkeypatch) -> Iterator[None]:
     """As in a process where nobody has frozen objects and no run is under way."""
@@ -173,20 +192,57 @@ READS_ANEW = {"coreference", "laws"}
 _read: dict[tuple[object, ...], object] = {}
 
 
+@pytest.fixture(scope="session")
+def readings_folder(tmp_path_factory) -> Path:
+    folder = shared_folder(tmp_path_factory) / "readings"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
 @pytest.fixture(autouse=True)
-def each_document_is_read_once(request, monkeypatch) -> None:
-    """In this process: the network takes a core for 30 ms, and most tests have the same few documents."""
+def each_document_is_read_once(request, monkeypatch, readings_folder) -> None:
+    """By all of xdist's workers: the network takes a core for 30 ms, and most tests have the same few."""
+    monkeypatch.setattr(PartBuilder, "service", _in_this_process(PartBuilder.service))
     if request.path.relative_to(Path(__file__).parent).parts[0] not in READS_ANEW:
-        monkeypatch.setattr(embedded, "_read", _remembered(embedded._read))
-        monkeypatch.setattr(verdict, "evidence", _remembered(verdict.evidence))
+        monkeypatch.setattr(embedded, "_read", _remembered(embedded._read, readings_folder))
+        monkeypatch.setattr(verdict, "evidence", _remembered(verdict.evidence, readings_folder))
 
 
-def _remembered(function: Callable[..., object]) -> Callable[..., object]:
+def _in_this_process(
+    service: Callable[[PartBuilder, DriftSection], CoreferenceService | None],
+) -> Callable[[PartBuilder, DriftSection], CoreferenceService | None]:
+    """No worker process, which takes a core for seconds to start, unless a scenario asks for one."""
+
+    def made(builder: PartBuilder, drift: DriftSection) -> CoreferenceService | None:
+        if "nlp_workers" not in drift.model_fields_set:
+            drift = drift.model_copy(update={"nlp_workers": 0})
+        return service(builder, drift)
+
+    return made
+
+
+def _remembered(function: Callable[..., object], folder: Path) -> Callable[..., object]:
+    """*function*, asked once for the same by all of xdist's workers; what it gave lies in *folder*."""
+
     def once(*asked: object) -> object:
         key = (function, network.current(), *(tuple(one) if isinstance(one, list) else one for one in asked))
         if key not in _read:
-            _read[key] = function(*asked)
+            _read[key] = shared(asked) if network.folder_in_use() == network.WEIGHTS else function(*asked)
         return _read[key]
+
+    def shared(asked: tuple[object, ...]) -> object:
+        path = (
+            folder
+            / hashlib.sha256(repr((function.__name__, asked)).encode("utf-8", "surrogatepass")).hexdigest()
+        )
+        try:
+            return pickle.loads(path.read_bytes())
+        except FileNotFoundError:
+            found = function(*asked)
+            written = path.with_suffix(f".{os.getpid()}")
+            written.write_bytes(pickle.dumps(found))
+            written.replace(path)
+            return found
 
     return once
 

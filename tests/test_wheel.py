@@ -87,7 +87,7 @@ def test_the_newest_version_in_the_changelog_is_the_packages():
 
 def test_the_quickstart_runs_away_from_the_checkout(command, tmp_path):
     done = subprocess.run(
-        [command, "run", "quickstart", "--limit", "3"], cwd=tmp_path, capture_output=True, text=True
+        [command, "run", "quickstart", "--limit", "1"], cwd=tmp_path, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
     assert "extractive, rewrite" in done.stdout

@@ -100,7 +100,7 @@ def _names_in(data: bytes | msgspec.Raw) -> str:
     """The fields of the object that *data* is, for who called one otherwise; empty if it is broken."""
     try:
         names = list(decode_as(bytes(data), dict[str, msgspec.Raw]))
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError):
         return ""
     shown = [*names[:8], "..."] if len(names) > 8 else names
     return f" (found: {', '.join(shown)})" if names else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from concurrent.futures import Future
@@ -100,13 +101,13 @@ async def playing(*chunks: bytes, reset: bool = False, stay: bool = False) -> As
         await others_first()  # the connections' tasks end
 
 
+_unused = socket.socket()
+_unused.bind(("127.0.0.1", 0))
+
+
 async def unused_address() -> str:
-    """An address where nobody listens."""
-    server = await asyncio.start_server(lambda *_: None, "127.0.0.1", 0)
-    port = server.sockets[0].getsockname()[1]
-    server.close()
-    await server.wait_closed()
-    return f"http://127.0.0.1:{port}"
+    """An address where nobody listens, and nobody can: it is taken by a socket of ours that doesn't."""
+    return f"http://127.0.0.1:{_unused.getsockname()[1]}"
 
 
 def http(body: bytes, *, status: str = "200 OK", headers: str = "", length: int | None = None) -> bytes:

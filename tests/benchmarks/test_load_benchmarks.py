@@ -256,6 +256,7 @@ def test_a_drift_check_of_documents_seen_before_ends_the_benchmark(tmp_path):
     assert "of 9 documents 3 were remembered" in done.stderr
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("kind", "rounds"), [("whole", 1), pytest.param("stream", 2, marks=pytest.mark.long)]
 )

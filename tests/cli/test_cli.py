@@ -21,6 +21,7 @@ from replay.core.settings.plugins import available
 from replay.scenario.reading import read_scenario
 from replay.scenario.shipped import find_scenario, shipped_names
 from tests.cli.command import replay_cli
+from tests.data_tables import from_table
 from tests.waiting import PATIENCE_S, until
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "help"
@@ -173,26 +174,7 @@ def test_validate_names_code_that_will_run_on_this_machine(folder):
     assert "  runs      mine.py:answer (system mine)\n" in done.stdout
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["run", "quickstrat"], 'did you mean "quickstart"?'),
-        (["run", "broken.yaml"], "2 problems"),
-        (["report", "nowhere"], "there is no run"),
-        (["resume", "nowhere"], "there is no run"),
-        (["serve", "extractiv"], 'did you mean "extractive"?'),
-        (["serve", "extractive", "--set", "threshold=high"], "threshold"),
-        (["export", "--table", "turns", "--format", "xml"], "xml"),
-        (["nonsense"], "nonsense"),
-        (["run", "conversations.jsonl"], "`replay init --data conversations.jsonl` writes one"),
-        (["run", "list.json"], "`replay init --data list.json` writes a scenario for it"),
-        (["run", "rows.json"], "`replay init --data rows.json` writes a scenario for it"),
-        (["init", "new.yaml", "--data", "conversation.jsonl"], 'did you mean "conversations.jsonl"?'),
-        (["score", "--metric", "f1"], "--scorer"),
-        (["plugins", "--runs", "x"], "--json"),
-        (["run"], "SCENARIO"),
-    ],
-)
+@from_table
 def test_bad_usage_and_input_end_with_2_and_a_message_and_no_traceback(folder, arguments, words):
     (folder / "list.json").write_text('[{"messages": []}]')
     (folder / "rows.json").write_text('{"version": 1, "rows": [{"title": "Mira"}]}')

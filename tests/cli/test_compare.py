@@ -10,6 +10,7 @@ import replay
 from replay.results.run import newest_run
 from tests.cli.command import replay_cli
 from tests.cli.compared_runs import TALKS, TURNS, right_and_wrong
+from tests.data_tables import from_table
 
 
 @pytest.fixture(scope="module")
@@ -74,22 +75,7 @@ def test_two_policies_of_one_run_are_compared(folder):
     assert [one["rows"][0]["value"] for one in pair["scores"]] == [0, 0]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ([], "name two runs"),
-        (["right"], "--policies A,B"),
-        (["right", "wrong", "--baseline", "right"], "--baseline is the first run"),
-        (["right", "--baseline", "right"], "name another RUN"),
-        (["right", "wrong", "--fail-on", "f2"], 'no score "f2"'),
-        (["right", "wrong", "--fail-on", "f1", "--alpha", "5"], "between 0 and 1"),
-        (["right", "wrong", "--spread", "--fail-on", "f1"], "takes neither --baseline nor --fail-on"),
-        (["right", "wrong", "right"], "--spread"),
-        (["right", "wrong", "--metric", "f2"], 'no score "f2"'),
-        (["right", "nowhere"], "there is no run"),
-        (["--spread", "right"], "needs two runs"),
-    ],
-)
+@from_table
 def test_wrong_usage_ends_with_a_sentence(folder, arguments, message):
     done = replay_cli("compare", *arguments, cwd=folder)
 

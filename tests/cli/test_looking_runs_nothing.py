@@ -94,10 +94,10 @@ def marks(folder: Path) -> list[str]:
 @pytest.mark.parametrize(
     ("more", "arguments", "code"),
     [
-        ({}, (), 0),
+        pytest.param({}, (), 0, marks=pytest.mark.long),
         ({**ASKING_RESOLVER, **HELD_LOAD}, ("--no-data",), 0),
         ({"scores": ["f1"]}, (), 2),  # a misspelt key: settings are then checked in another place
-        ({"prices": "none.yaml"}, (), 2),
+        pytest.param({"prices": "none.yaml"}, (), 2, marks=pytest.mark.long),
     ],
 )
 def test_validate_runs_no_code_of_a_scenario(folder, more, arguments, code):

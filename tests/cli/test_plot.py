@@ -2,30 +2,41 @@
 
 from __future__ import annotations
 
+from shutil import copytree
+
 import pytest
 
 from tests.cli.command import replay_cli
+from tests.data_tables import from_table
 
 MAGIC = {"pdf": b"%PDF", "svg": b"<?xml", "png": b"\x89PNG"}
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """Two runs of the quickstart, of three conversations."""
+def folder(quick_run, tmp_path_factory):
+    """The run, twice."""
     made = tmp_path_factory.mktemp("work")
     for name in ("one", "two"):
-        done = replay_cli("run", "quickstart", "--limit", "3", "--runs", name, cwd=made)
-        assert done.returncode == 0, done.stderr
-        next((made / name).iterdir()).rename(made / f"run-{name}")
+        copytree(quick_run, made / f"run-{name}")
     return made
 
 
 @pytest.mark.parametrize(
     ("what", "kind"),
-    [("depth", "pdf"), ("depth", "svg"), ("gap", "png"), ("latency", "png"), ("agreement", "png")],
+    [("depth", "pdf"), ("gap", "svg"), ("latency", "png"), ("agreement", "png")],
 )
 def test_every_picture_and_every_format_is_drawn(folder, what, kind):
-    done = replay_cli("plot", "run-one", "--what", what, "--out", f"pictures/{what}.{kind}", cwd=folder)
+    done = replay_cli(
+        "plot",
+        "run-one",
+        "--what",
+        what,
+        "--resamples",
+        "100",
+        "--out",
+        f"pictures/{what}.{kind}",
+        cwd=folder,
+    )
 
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == f"wrote pictures/{what}.{kind}\n"
@@ -43,18 +54,7 @@ def test_runs_policies_metrics_and_width_can_be_chosen(folder):
     assert 'width="504' in (folder / "a.svg").read_text(), "7 inches of 72 points"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["run-one", "--what", "depth", "--out", "a.gif"], ".pdf, .svg or .png"),
-        (["run-one", "--what", "dept", "--out", "a.png"], "dept"),
-        (["run-one", "--what", "depth", "--metric", "f2", "--out", "a.png"], 'no score "f2"'),
-        (["run-one", "--what", "depth", "--policy", "prd", "--out", "a.png"], 'did you mean "pred"?'),
-        (["run-one", "--what", "latency", "--metric", "f1", "--out", "a.png"], "--metric is about scores"),
-        (["run-one", "run-two", "--what", "agreement", "--out", "a.png"], "one run at a time"),
-        (["nowhere", "--what", "depth", "--out", "a.png"], "there is no run"),
-    ],
-)
+@from_table
 def test_bad_usage_ends_with_2_and_a_message_and_no_traceback(folder, arguments, words):
     done = replay_cli("plot", *arguments, cwd=folder)
 

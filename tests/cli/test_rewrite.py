@@ -10,6 +10,7 @@ import pytest
 
 from replay.datasets.native import NativeReader
 from tests.cli.command import replay_cli
+from tests.data_tables import from_table
 
 TALK = {
     "id": "talk",
@@ -106,18 +107,7 @@ def test_formats_and_their_settings(data):
     assert json.loads(done.stdout.splitlines()[1])["rewritten"] == "Where was Ann Lee born?"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["gone.jsonl"], "gone.jsonl"),
-        (["talk.jsonl", "--resolver", "embeded"], 'did you mean "embedded"?'),
-        (["talk.jsonl", "--format", "natve"], 'did you mean "native"?'),
-        (["talk.jsonl", "--set", "a=1"], "--set needs --format"),
-        (["talk.jsonl", "--format", "native", "--set", "a"], '"KEY=VALUE" is expected'),
-        (["talk.jsonl", "--format", "native", "--set", "a=["], "--set a: not valid YAML"),
-        (["talk.jsonl", "--out", "gone/new.jsonl"], "can't be written"),
-    ],
-)
+@from_table
 def test_what_cannot_be_done_is_said_without_a_traceback(data, arguments, message):
     done = rewrite(data, *arguments)
     assert done.returncode == 2

@@ -40,10 +40,7 @@ TEMPLATES = {
     "a huge power": "{{ depth|round(300000000, 'ceil') }}",
     "a tower of tojson": FOREVER % "{% set x = [a]|tojson|tojson|tojson %}",
 }
-LONG = pytest.mark.long
 ONCE, TWICE = False, True
-QUICK = (("nested for", ONCE), ("a huge power", TWICE))
-"""One that Python can leave, and one that it can't until it is computed."""
 
 
 def scenario(folder: Path, **system: object) -> Path:
@@ -150,10 +147,11 @@ def goes_on(folder: Path) -> None:
         assert Run(newest_run(folder / "runs")).outcomes()["answered"] == ANSWERED + 1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("template", "twice"),
     [
-        pytest.param(text, twice, id=f"{name}-{twice + 1}", marks=[] if (name, twice) in QUICK else LONG)
+        pytest.param(text, twice, id=f"{name}-{twice + 1}")
         for name, text in TEMPLATES.items()
         for twice in (ONCE, TWICE)
     ],

@@ -27,7 +27,8 @@ def test_init_says_what_it_wrote_and_what_comes_next(tmp_path):
     ]
 
 
-@pytest.mark.parametrize("keep", [False, pytest.param(True, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("keep", [False, True])
 def test_the_demo_serves_a_study_and_leaves_nothing_unless_it_is_told_to(tmp_path, keep):
     folder = tmp_path / "kept"
     command = [sys.executable, "-u", "-m", "replay", "study", "demo", "rating", "--port", "0"]

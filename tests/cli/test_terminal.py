@@ -18,6 +18,7 @@ import replay
 from replay.cli.output import open_console
 from replay.core.terminal import GuardedStream, escape_unprintable
 
+SHIPPED = Path(__file__).parents[2] / "scenarios" / "conversations"
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="opens a pseudo-terminal")
 
 
@@ -26,7 +27,7 @@ def run(tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs")
     scenario = {
         "name": "try",
-        "data": {"path": str(Path(__file__).parents[2] / "scenarios" / "conversations" / "music.jsonl")},
+        "data": {"path": str(SHIPPED / "music.jsonl"), "limit": 3},
         "systems": [{"name": "s", "adapter": "extractive"}],
         "policies": ["gold", "pred"],
         "drift": {"nlp_workers": 0},
@@ -71,6 +72,7 @@ def test_a_terminal_gets_sparklines_and_colour(run):
     assert COLOUR.search(written)
 
 
+@pytest.mark.long
 def test_no_color_is_heeded(run):
     written = on_a_terminal(run, NO_COLOR="1")
 

@@ -25,6 +25,7 @@ from replay.coreference.reading.resolver import Document
 from replay.coreference.service.service import CoreferenceService, ResolverChoice
 from replay.policies.gold import GoldPolicy
 from tests.cli.command import replay_cli, replay_process
+from tests.data_tables import from_table
 from tests.samples import Fake, play
 
 
@@ -83,14 +84,7 @@ def test_by_default_nothing_is_logged_and_a_file_holds_no_asks(tmp_path):
     assert events == {"run began", "conversation began", "conversation ended", "run ended"}
 
 
-@pytest.mark.parametrize(
-    ("options", "told"),
-    [
-        (("--log-level", "loud"), '--log-level: "loud" is none of debug, info, warning, error'),
-        (("--log-file", "none/log"), "can't be written: No such file or directory"),
-        (("--log-file", "."), "can't be written: Is a directory"),
-    ],
-)
+@from_table
 def test_a_log_that_cannot_be_written_is_one_message_before_anything_is_asked(options, told, tmp_path):
     write_scenario(tmp_path)
     done = replay_cli(*options, "run", "scenario.yaml", cwd=tmp_path)

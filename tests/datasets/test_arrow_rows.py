@@ -14,6 +14,7 @@ import pytest
 from replay.core.errors import DatasetError, PluginError
 from replay.datasets.loading import expand, read_conversations
 from replay.datasets.native import NativeReader
+from tests.data_tables import from_table
 from tests.datasets.files import ids
 
 TALKS = [
@@ -93,14 +94,7 @@ def test_columns_of_one_type_hold_metadata_and_checks_as_json(tmp_path):
     assert [(one.kind, one.value) for one in found.turns[0].expect] == [("contains", "Okafor")]
 
 
-@pytest.mark.parametrize(
-    ("field", "value", "message"),
-    [
-        ("metadata", "[]", "2: metadata: found a list, expected an object"),
-        ("expect", "{", "2: expect: is not valid JSON"),
-        ("turns", [{"question": 3, "expect": "{}"}], r"2: turns\[0\].question: found a whole number"),
-    ],
-)
+@from_table
 def test_a_fault_names_row_and_field(tmp_path, field, value, message):
     rows = [{"id": name, "turns": [{"question": "Who?"}], "metadata": "{}", "expect": "{}"} for name in "ab"]
     rows[1][field] = value

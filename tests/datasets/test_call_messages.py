@@ -11,6 +11,7 @@ import pytest
 from replay.core.errors import DatasetError
 from replay.datasets.call_messages import messages_in
 from replay.datasets.place import SourceLocation
+from tests.data_tables import from_table
 
 PLACE = SourceLocation(path=Path("x.jsonl"), line=1)
 
@@ -169,19 +170,7 @@ def test_a_result_belongs_to_its_call(value):
     assert [(one.text, one.tool_call_id) for one in spoken.said.results] == [("3 pairs", "k")]
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        ({"role": "tool", "content": [{"pairs": 3}]}, '[{"pairs":3}]'),
-        ({"role": "tool", "content": {"pairs": 3}}, '{"pairs":3}'),
-        (
-            {"role": "user", "parts": [{"function_response": {"name": "stock", "response": {"pairs": 3}}}]},
-            '{"pairs":3}',
-        ),
-        ({"role": "tool", "parts": [{"type": "tool_call_response", "result": "3 pairs"}]}, "3 pairs"),
-        ({"role": "stock", "content": "3 pairs", "additional_kwargs": {}}, "3 pairs"),
-    ],
-)
+@from_table
 def test_what_a_tool_returned_may_be_a_value_and_name_no_call(value, text):
     (spoken,) = messages_in([value], PLACE, "input")
 

@@ -9,6 +9,7 @@ import pytest
 from replay.core.errors import DatasetError
 from replay.datasets.chat import ChatReader
 from replay.testing import ReaderContract
+from tests.data_tables import from_table
 from tests.datasets.chat_logs import CALL, RESULT, assistant, pairs, read, system, user
 from tests.datasets.files import fault, json_file, json_lines_file, only
 
@@ -201,17 +202,7 @@ def test_the_items_of_a_list_are_told_apart_and_recognized(tmp_path):
     assert ChatReader().recognizes(path, path.read_bytes())
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"role_field": "content"}, 'text_field is "content"; expected the name of a field of its own'),
-        ({"messages_field": ""}, 'messages_field is ""'),
-        ({"system_field": "messages"}, 'system_field is "messages"'),
-        ({"text_field": "timestamp"}, 'text_field is "timestamp"'),
-        ({"metadata_fields": ["a", "a"]}, r'metadata_fields\[1\] is "a"'),
-        ({"roles": {"gpt": "asistant"}}, 'roles.gpt is "asistant", .* did you mean "assistant"'),
-    ],
-)
+@from_table
 def test_settings_that_name_no_fields_or_roles_are_refused(settings, message):
     with pytest.raises(ValueError, match=message):
         ChatReader(**settings)

@@ -10,6 +10,7 @@ from replay.core.expectation import Expectation
 from replay.datasets.csv import CsvReader
 from replay.testing import ReaderContract
 from replay.testing.reader_contract import recognizers
+from tests.data_tables import from_table
 from tests.datasets.files import fault, only
 
 GOOD = """conversation,turn,question,answer,standalone,title
@@ -104,17 +105,7 @@ def test_a_conversation_that_comes_back_is_an_error(table):
     assert ':4: conversation: "c1" was over at an earlier row (it began on line 2); sort the file' in str(bad)
 
 
-@pytest.mark.parametrize(
-    ("rows", "message"),
-    [
-        ("c,1,A?,\nc,1,B?,", ":3: turn: is 1 after 1; the rows of a conversation go up"),
-        ("c,one,A?,", ':2: turn: is "one", expected a whole number'),
-        ("c,1,,", ":2: question: is empty; there is nothing to ask"),
-        ("c,1,A?,T\nc,2,B?,U", ':3: title: is "U", but an earlier row of the conversation has "T"'),
-        ("c,1,A?,T\nc,2", ":3: has 2 cells, expected 4 as in the header"),
-        ("c,1,A?,T\n,2,B?,", ":3: conversation: is empty; every row names its conversation"),
-    ],
-)
+@from_table
 def test_a_bad_row_spoils_its_conversation_and_is_named(table, rows, message):
     assert fault(CsvReader(), table(f"conversation,turn,question,title\n{rows}\n")) == message
 
@@ -166,28 +157,13 @@ def test_a_line_in_another_encoding_is_named(table):
         list(CsvReader().read(path))
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"columns": {"questoin": "Q"}}, r'columns\.questoin is not a field; did you mean "question"\?'),
-        ({"columns": {"title": ["A", "B"]}}, "only answer can have several"),
-        ({"delimiter": ";;"}, "expected one character"),
-    ],
-)
+@from_table
 def test_settings_that_make_no_sense_are_refused(settings, message):
     with pytest.raises(ValueError, match=message):
         CsvReader(**settings)
 
 
-@pytest.mark.parametrize(
-    ("name", "header"),
-    [
-        ("table.txt", "conversation,question,answer"),
-        ("table.csv", "conversation,question"),
-        ("table.csv", "id,question,answer"),
-        ("table.csv", "conversation,question\r,answer"),
-    ],
-)
+@from_table
 def test_only_a_table_with_its_own_column_names_is_recognized(table, name, header):
     path = table(f"{header}\nc,A?,B\n", name)
 
@@ -236,19 +212,7 @@ def test_what_is_expected_stands_in_a_column_for_each_kind(table):
     assert found.expect == (Expectation(kind="not_contains", value="voucher"),)
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        (",none,", ",[],", ":3: expect.calls: names no call; write none where no tool may be called"),
-        (",2,,voucher", ",0,,voucher", ':2: expect.latency_below_s: "0" is not greater than 0'),
-        (
-            "Thanks.,,none,,[17] euros,",
-            "Thanks.,,none,,,refund",
-            ':3: expect.end.not_contains: is "refund", but an earlier',
-        ),
-        ("end.not_contains", "end.regex.a b", ':2: expect.end.regex.as: "a b" can\'t name a check'),
-    ],
-)
+@from_table
 def test_an_expectation_in_a_table_that_nothing_can_check_is_named_by_its_line(table, old, new, message):
     assert fault(CsvReader(), table(EXPECTED.replace(old, new))).startswith(message)
 
@@ -259,17 +223,7 @@ def test_a_table_without_answers_is_recognized_by_what_it_expects(table):
     assert not CsvReader().recognizes(table(EXPECTED), text.replace(b"expect.", b"wants."))
 
 
-@pytest.mark.parametrize(
-    ("header", "message"),
-    [
-        ("expect.cals", 'expect.cals: "cals" is no kind of check; did you mean "calls"? (known: '),
-        ("expect.end.cals", 'expect.end.cals: "cals" is no kind of check; did you mean "calls"?'),
-        (
-            "expect.contains",
-            "expect.contains: is there 2 times; several values stand in one cell, as a JSON list",
-        ),
-    ],
-)
+@from_table
 def test_a_column_that_can_hold_no_expectation_spoils_the_table(table, header, message):
     path = table(EXPECTED.replace("expect.calls", header))
     with pytest.raises(DatasetError) as caught:

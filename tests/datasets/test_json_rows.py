@@ -9,23 +9,11 @@ import pytest
 from replay.core.errors import DatasetError
 from replay.datasets.coqa import CoqaReader
 from replay.datasets.data_file import open_data
+from tests.data_tables import from_table
 from tests.datasets.files import json_file
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ('{"rows": []}', 'is not a JSON object with a list under "data"; is this file in another format?'),
-        ('{"data": {}}', 'is not a JSON object with a list under "data"; is this file in another format?'),
-        ("[]", 'is not a JSON object with a list under "data"; is this file in another format?'),
-        ('{"data": [\n{"id": 1},\n{,}]}', ":3: is not valid JSON: "),
-        (
-            '{"data": [\n1,\n',
-            ":2: is not valid JSON: it ends before it is complete. If the file was cut off, ",
-        ),
-        ("", "is empty; check that it was written or downloaded completely"),
-    ],
-)
+@from_table
 def test_a_file_that_is_not_the_expected_json_fails_as_a_whole(tmp_path, content, message):
     path = tmp_path / "a.json"
     path.write_text(content)

@@ -11,6 +11,7 @@ from replay.core.errors import DatasetError
 from replay.core.message import Message, ToolCall
 from replay.datasets.langfuse import LangfuseReader
 from replay.testing import ReaderContract
+from tests.data_tables import from_table
 from tests.datasets.files import fault, ids, json_file, json_lines_file, only
 
 
@@ -158,20 +159,7 @@ def test_calls_of_tools_are_steps(tmp_path):
     assert turn.gold_answer == "Okafor."
 
 
-@pytest.mark.parametrize(
-    ("row", "message"),
-    [
-        (
-            {"input": '[{"role": "nobody", "content": ""}]'},
-            ':1: GENERATION o1, input[0].role: "nobody" is not a role',
-        ),
-        (
-            {"input": {"size": 42}},
-            ":1: GENERATION o1, input: holds neither messages nor a text (found: size)",
-        ),
-        ({"output": 3}, ":1: GENERATION o1, output: holds neither messages nor a text"),
-    ],
-)
+@from_table
 def test_a_fault_names_line_observation_and_field(tmp_path, row, message):
     assert fault(LangfuseReader(), json_lines_file(tmp_path / "o.jsonl", [FIRST | row])).startswith(message)
 

@@ -11,6 +11,7 @@ import pytest
 from replay.core.errors import DatasetError
 from replay.datasets.langsmith import LangSmithReader
 from replay.testing import ReaderContract
+from tests.data_tables import from_table
 from tests.datasets.files import fault, ids, json_file, json_lines_file, only
 
 
@@ -160,17 +161,7 @@ def test_an_example_of_a_data_set_is_a_conversation(tmp_path):
     assert ids([path]) == ["examples.jsonl:1", "examples.jsonl:2"]
 
 
-@pytest.mark.parametrize(
-    ("row", "message"),
-    [
-        (
-            {"inputs": {"messages": [[{"role": "nobody"}]]}},
-            'inputs.messages[0][0].role: "nobody" is not a role',
-        ),
-        ({"outputs": {"size": 42}}, "outputs: holds neither messages nor a text (found: size)"),
-        ({"trace_id": 3}, "trace_id: found a whole number, expected text or null"),
-    ],
-)
+@from_table
 def test_a_fault_names_line_and_field(tmp_path, row, message):
     path = json_lines_file(tmp_path / "runs.jsonl", [FIRST | row])
 

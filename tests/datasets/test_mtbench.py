@@ -43,6 +43,14 @@ def test_a_turn_without_a_reference_is_asked_but_unscored(tmp_path, reference):
     assert [turn.gold_answers for turn in found.turns] == [(), ()]
 
 
+def test_a_line_without_its_id_whose_names_are_no_utf_8_is_an_error(tmp_path):
+    """The names that it has are told, where they can be read."""
+    path = tmp_path / "q.jsonl"
+    path.write_bytes(b'{"category": "w", "turns": ["Who?"], "\x80": 1}\n')
+
+    assert fault(MtBenchReader(), path) == ":1: question_id: is required but missing"
+
+
 def test_more_references_than_turns_are_an_error(tmp_path):
     path = json_lines_file(tmp_path / "q.jsonl", [MATH | {"reference": ["2", "4", "8"]}])
 

@@ -19,6 +19,7 @@ from replay.core.message_reading import match_results
 from replay.datasets.loading import read_conversations
 from replay.datasets.native import NativeReader, write_native
 from replay.testing import ReaderContract
+from tests.data_tables import from_table
 from tests.datasets.files import fault, json_lines_file, only
 
 ALBUM: dict[str, Any] = {
@@ -117,66 +118,7 @@ def test_every_field_is_read(tmp_path):
     )
 
 
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ({"turns": []}, "id: is required but missing (found: turns)"),
-        ({"id": "a", "turns": [{"question": 5}]}, "turns[0].question: found a whole number, expected text"),
-        ({"id": "a", "turns": [{}]}, "turns[0].question: is required but missing"),
-        ({"id": "a", "turns": {}}, "turns: found an object, expected a list"),
-        (
-            {"id": "a", "turns": [{"question": "Q", "gold_anwers": ["A"]}]},
-            'turns[0].gold_anwers: is not a field here; did you mean "gold_answers"? (allowed: question, id, '
-            "gold_answers, gold_answer, standalone, gold_passages, fact, asked_with, steps, timestamp, "
-            "answer_timestamp, expect)",
-        ),
-        (
-            {"id": "a", "titel": "T", "turns": []},
-            'titel: is not a field here; did you mean "title"? (allowed: id, turns, title, section, '
-            "background, passages, metadata, expect)",
-        ),
-        (
-            {"id": "a", "passages": [{"id": "p", "text": "T", "x": 1}], "turns": []},
-            "passages[0].x: is not a field here (allowed: id, text, title)",
-        ),
-        (
-            {"id": "a", "turns": [{"question": "Q", "gold_answer": "A", "gold_answers": ["A"]}]},
-            "turns[0].gold_answer: stands beside gold_answers; give one of the two",
-        ),
-        ({"id": "a", "turns": []}, 'conversation "a": has no turns; there is nothing to ask'),
-        (
-            {"id": "a", "turns": [{"question": "Q"}, {"question": " "}]},
-            'conversation "a", turns[1].question: is empty; there is nothing to ask',
-        ),
-        ({"id": " ", "turns": [{"question": "Q"}]}, "id: is empty; give the conversation a name"),
-        (
-            {"id": "a", "turns": [{"id": "t", "question": "Q"}, {"id": "t", "question": "Q"}]},
-            'conversation "a", turns[1].id: "t" is already the id of turns[0]; ids must differ',
-        ),
-        (
-            {"id": "a", "turns": [{"question": "Q", "asked_with": [{"role": "user", "text": "q"}]}]},
-            'turns[0].asked_with: has the user messages "q", which together, a line each, are not the '
-            "question",
-        ),
-        (
-            {"id": "a", "turns": [{"question": "Q", "asked_with": [{"role": "tool", "text": "q"}]}]},
-            "turns[0].asked_with[0]: is no place for tools, which stand in steps",
-        ),
-        (
-            {"id": "a", "turns": [{"question": "Q", "steps": [{"role": "tool", "text": "1"}]}]},
-            "turns[0].steps[0]: is the result of no call before it",
-        ),
-        (
-            {"id": "a", "turns": [{"question": "Q", "steps": [{"role": "user", "text": "1"}]}]},
-            "turns[0].steps[0]: is a user's; a question of its own is a turn of its own",
-        ),
-        (
-            {"id": "a", "turns": [{"question": "Q", "steps": [{"role": "bot", "text": "Hi"}]}]},
-            'turns[0].steps[0].role: "bot" is not a role (allowed: system, developer, user, assistant, tool)',
-        ),
-        (["a"], "found a list, expected an object"),
-    ],
-)
+@from_table
 def test_a_bad_line_is_named_by_line_and_field(tmp_path, line, message):
     path = tmp_path / "a.jsonl"
     path.write_text("\n\n" + json.dumps(line))
@@ -361,23 +303,6 @@ def test_the_turns_times_are_kept_in_the_metadata(tmp_path):
     assert only(NativeReader(), tmp_path / "b.jsonl") == found
 
 
-@pytest.mark.parametrize(
-    ("more", "complaint"),
-    [
-        (
-            {"turns": [{"question": "Who?", "answer_timestamp": "noon"}]},
-            ':1: turns[0].answer_timestamp: "noon" is not a time; expected seconds or ISO 8601, as in '
-            "2024-05-01T12:00:00Z",
-        ),
-        (
-            {"turns": [{"question": "Who?", "timestamp": [1]}]},
-            ":1: turns[0].timestamp: found a list, expected a number or text or null",
-        ),
-        (
-            {"turns": [{"question": "Who?", "timestamp": 1}], "metadata": {"timestamps": [1]}},
-            ":1: metadata.timestamps: stands beside times of the turns themselves; give one of the two",
-        ),
-    ],
-)
+@from_table
 def test_a_time_that_is_none_or_given_twice_is_an_error(tmp_path, more, complaint):
     assert fault(NativeReader(), json_lines_file(tmp_path / "a.jsonl", [{"id": "a"} | more])) == complaint

@@ -9,21 +9,10 @@ import pytest
 from hypothesis import given, strategies as st
 
 from replay.datasets.timestamps import seconds_of
+from tests.data_tables import from_table
 
 
-@pytest.mark.parametrize(
-    ("timestamp", "seconds"),
-    [
-        (0, 0.0),
-        (12, 12.0),
-        (-1.5, -1.5),
-        ("1970-01-01T00:01:00Z", 60.0),
-        ("1970-01-01T01:01:00+01:00", 60.0),
-        ("1970-01-01 00:01:00.25", 60.25),
-        (" 1970-01-02 ", 86400.0),
-        ("2023-11-16 18:15:46.6805900", 1700158546.68059),
-    ],
-)
+@from_table
 def test_a_time_is_seconds_or_a_date(timestamp, seconds):
     assert seconds_of(timestamp) == seconds
 

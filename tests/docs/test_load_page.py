@@ -173,6 +173,7 @@ def test_the_stall_shows_in_response_times_and_hardly_in_a_closed_loops_latencie
     assert percentiles(after, "response")["p90"] > 100 * percentiles(before, "latency")["p95"]
 
 
+@pytest.mark.long
 def test_workers_and_traces_are_as_shown(folder, port):
     done("replay init", folder)
     with served(f"replay serve python --no-token --set target=stalling.py:answer --port {port}", folder):
@@ -181,6 +182,7 @@ def test_workers_and_traces_are_as_shown(folder, port):
                 assert "turns in" in done(command, folder)
 
 
+@pytest.mark.long
 def test_a_log_with_times_has_its_own_arrivals(folder, port):
     done("replay init", folder)
     validate, stress = commands(SECTIONS["Arrivals as recorded"])

@@ -30,11 +30,11 @@ def folder(tmp_path):
 
 def test_the_library_example_runs_with_the_adapter_example(folder):
     library, _ = blocks("python")
-    # One file of the quickstart's conversations; other tests play them all.
+    # Three of the quickstart's conversations; other tests play them all.
     quickstart = find_scenario("quickstart")
     one_file = str(quickstart.parent / "conversations" / "museum.jsonl")
     (folder / "small.yaml").write_text(
-        quickstart.read_text("utf-8").replace("conversations/*.jsonl", one_file)
+        quickstart.read_text("utf-8").replace("conversations/*.jsonl", f"{one_file}\n  limit: 3")
     )
     library = library.replace('run("quickstart")', 'run("small.yaml")')
     (folder / "harness.py").write_text(library.replace("my_package.systems:MyAdapter", "mine.py:Shouting"))

@@ -47,6 +47,7 @@ def shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
     return done
 
 
+@pytest.mark.long
 @pytest.mark.skipif(os.name != "posix", reason="the commands are for a POSIX shell")
 def test_the_commands_for_ci_end_as_they_are_said_to(tmp_path):
     for name, text in files(CI).items():

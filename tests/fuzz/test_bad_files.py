@@ -14,8 +14,8 @@ from tests.fuzz.targets import GOOD_DATA, TARGETS
 
 LONGEST_S = 10.0
 LONGEST_SEED = 50_000
-EXAMPLES = 20
-SLOW = {"scenario assembled": 15}
+EXAMPLES = 10
+SLOW = {"scenario assembled": 7}
 
 
 @pytest.mark.parametrize("name", TARGETS)

@@ -11,7 +11,7 @@ from tests.fuzz.inputs import HAND_MADE, mutated
 from tests.fuzz.replies import REPLIES, trying
 from tests.waiting import PATIENCE_S
 
-EXAMPLES = 60
+EXAMPLES = 30
 
 
 @pytest.mark.parametrize("name", REPLIES)

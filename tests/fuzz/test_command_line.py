@@ -46,7 +46,14 @@ def test_a_bad_scenario_is_one_message_and_exit_code_2(what, tmp_path):
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("what", HAND_MADE)
+@pytest.mark.parametrize(
+    "what",
+    [
+        # Every sixth: the reader itself is tried with all of them in test_bad_files.py.
+        pytest.param(what, marks=[] if number % 6 == 0 else pytest.mark.long)
+        for number, what in enumerate(HAND_MADE)
+    ],
+)
 def test_bad_data_is_one_message_and_exit_code_2_and_can_be_passed_over(what, tmp_path):
     write_scenario(tmp_path, data={"path": ["good.jsonl", "talks.jsonl"], "format": "native"})
     (tmp_path / "good.jsonl").write_text(GOOD)

@@ -21,6 +21,7 @@ from inspect_ai.util import registry_create
 from replay.core.errors import ReplayError
 from replay.coreference.service.service import CoreferenceService
 from replay.integrations.inspect import conversations, depth_table
+from tests.data_tables import from_table
 
 TURNS = [
     {"question": "Who wrote The Salt Bridge?", "gold_answer": "Alice Okafor."},
@@ -324,16 +325,7 @@ def test_drift_is_detected_by_one_service_for_samples_side_by_side(monkeypatch):
         assert opened["in"] <= 2 * count
 
 
-@pytest.mark.parametrize(
-    ("given", "fault"),
-    [
-        ({}, "-T scenario=FILE, or -T data=FILE"),
-        ({"scenario": "a.yaml", "data": "b.jsonl"}, "-T scenario=FILE, or -T data=FILE"),
-        ({"data": "nowhere.jsonl"}, "nowhere.jsonl"),
-        ({"data": "talks.jsonl", "policies": "gold,rewritte"}, 'did you mean "rewrite"'),
-        ({"data": "talks.jsonl", "scorers": "f2"}, '"f2" is not a known scorer'),
-    ],
-)
+@from_table
 def test_what_is_wrong_is_said_before_anything_is_asked(given, fault):
     written(Path())
     with pytest.raises(ReplayError, match=fault):

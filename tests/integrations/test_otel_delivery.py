@@ -23,6 +23,7 @@ from replay.results.telemetry import Export, exporters
 from replay.runs.launch import resume_async, run_async
 from tests.adapters.servers import answering, completion, in_a_thread, unused_address
 from tests.cli.command import replay_cli
+from tests.data_tables import from_table
 from tests.integrations.collecting import Collector
 from tests.scenario.keys import in_time, played, python, scenario, talk
 from tests.waiting import until_async
@@ -261,14 +262,7 @@ def test_the_command_line_writes_spans_as_lines_of_json(songs):
         assert ("a said 1." in str(lines)) == bool(content)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("--table", "spans", "--format", "csv"), "only be written as jsonl"),
-        (("--otlp", "http://127.0.0.1:9"), "are for --table spans"),
-        (("--content",), "are for --table spans"),
-    ],
-)
+@from_table
 def test_what_does_not_go_together_is_said(songs, arguments, said):
     replay_cli("run", "keys.yaml", cwd=songs)
     done = replay_cli("export", *arguments, cwd=songs)

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 
+import pytest
 from hypothesis import given, settings, strategies as st
 
 from replay.core.drift_evidence import Reading
@@ -199,6 +200,7 @@ def test_rewriting_twice_adds_nothing_that_the_question_says_already(document):
     assert rewrite(once, again) == once
 
 
+@pytest.mark.long
 def test_readings_do_not_depend_on_the_hash_seed():
     script = """
 from replay.coreference.verdict import strict

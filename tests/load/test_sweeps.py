@@ -165,6 +165,7 @@ async def test_the_reports_knee_and_quality_by_depth_at_each_level(tmp_path):
     assert re.search(r"concurrency 24: latency p50 at most 0\.4 s: missed \(\d\.\d+ s\)", told)
 
 
+@pytest.mark.long
 async def test_without_objectives_the_point_of_saturation_is_named_on_one_screen(tmp_path):
     """
     Two at a time of 20 ms each: four users wait for each other, eight the more so.

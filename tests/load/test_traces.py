@@ -7,6 +7,7 @@ from collections import Counter
 import pytest
 
 from replay.core.errors import DatasetError
+from tests.data_tables import from_table
 from tests.load.scenes import Server, play, talk
 
 BEAT = {"kind": "fixed", "seconds": 0.15, "after": "question"}
@@ -62,15 +63,7 @@ async def test_gaps_that_a_drawn_conversation_has_no_turns_for_are_left(tmp_path
     assert [(r.conversation, r.depth) for r in run.records()] == [("a", 1)]
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("at_s,conversation\n0,a\n\n1,album\n", r'trace\.csv:4.*conversation.*"album" is no conversation'),
-        ("at_s,conversation,gaps_s\n0,a,1\n", r'trace\.csv:2: gaps_s: has 1, but "a" has only 0 turns'),
-        ("at_s\n1\n0\n", r"trace\.csv:3.*sort the file"),
-        ("when\n1\n", r'trace\.csv:1.*no column "at_s"'),
-    ],
-)
+@from_table
 async def test_a_fault_of_the_file_is_reported_with_its_line_and_nothing_is_asked(tmp_path, text, words):
     server = Server()
     (tmp_path / "trace.csv").write_text(text)

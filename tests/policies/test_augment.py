@@ -9,19 +9,13 @@ import pytest
 from replay.core.errors import RewriteError, ScenarioError
 from replay.core.settings.plugins import build, load
 from replay.policies.augment import AugmentPolicy
+from tests.data_tables import from_table
 from tests.samples import ALBUM, ALICE, SINGER, Fake, conversation, detector, play
 
 ASTRAY = ("Nobody.", "Nowhere.", "Nothing.", "No.")
 
 
-@pytest.mark.parametrize(
-    ("mode", "asked"),
-    [
-        ("resolve", ["Who sang Stone Garden?", "Where was Alice Okafor born?"]),
-        ("prefix", ["Who sang Stone Garden?", "Alice Okafor sang it. Where was she born?"]),
-        ("both", ["Who sang Stone Garden?", "Alice Okafor sang it. Where was Alice Okafor born?"]),
-    ],
-)
+@from_table
 async def test_modes(mode, asked):
     async with detector(resolver=ALICE) as drift:
         policy = AugmentPolicy(detector=drift, mode=mode)

@@ -6,23 +6,10 @@ import pytest
 from hypothesis import given, strategies as st
 
 from replay.policies.lead_in import lead_in
+from tests.data_tables import from_table
 
 
-@pytest.mark.parametrize(
-    ("answer", "expected"),
-    [
-        ("She was born in Port Ellis.", "She was born in Port Ellis. "),
-        ("in Port Ellis", "In Port Ellis: "),
-        ("1987.", "1987: "),
-        ("Yes. She was born in Port Ellis.", "She was born in Port Ellis. "),
-        ("- **Port Ellis** is a town.", "Port Ellis is a town. "),
-        ("But he was gone. Nobody knew why.", "He was gone. "),
-        (
-            "The album was recorded in Rome in 1990, and it was released two years later by a small label.",
-            "The album was recorded in Rome in 1990. ",
-        ),
-    ],
-)
+@from_table
 def test_a_short_clause(answer, expected):
     assert lead_in(answer, 12) == expected
 

@@ -27,6 +27,7 @@ from replay.policies.llm_rewriter import LlmRewriter, checked, llm_rewriter, pro
 from replay.policies.rewrite import RewritePolicy
 from replay.policies.rewriter import RewriteRequest, opened
 from replay.runs.launch import resume_async, run_async
+from tests.data_tables import from_table
 from tests.samples import ALICE, SINGER, Fake, detector, play
 from tests.scorers.judges.servers import broken, judge_server
 
@@ -219,16 +220,7 @@ async def test_a_prompt_that_does_not_fit_a_conversation_fails_that_question_alo
         await made.rewrite(request(depth=1))
 
 
-@pytest.mark.parametrize(
-    ("reply", "question"),
-    [
-        ("  Who sang?\n", "Who sang?"),
-        ('"Who sang?"', "Who sang?"),
-        ("“Who sang?”", "Who sang?"),
-        ('"Blue" and "Red"?', '"Blue" and "Red"?'),
-        ('"Blue" and "Red"', '"Blue" and "Red"'),
-    ],
-)
+@from_table
 def test_marks_around_the_whole_question_are_taken_off(reply, question):
     assert checked(reply, 60) == question
 

@@ -26,6 +26,7 @@ from replay.testing import PolicyContract
 from replay.testing.local_server import chat_server
 from replay.viewer.conversation_view import ScoreKinds, conversation_view
 from tests.adapters.servers import answering
+from tests.data_tables import from_table
 from tests.samples import ALICE, SINGER, Fake, detector, play
 
 ASTRAY = ("It is a song.", "I don't know.", "No idea.", "Nothing.")
@@ -162,15 +163,7 @@ def test_label_and_signature_name_the_view_and_all_else_is_the_policys(tmp_path:
     assert getattr(policy, "rewriter", None) is not None
 
 
-@pytest.mark.parametrize(
-    ("history", "said"),
-    [
-        ("user", "'user' says nothing that can be cut; expected user-only, {last: 4}, or both"),
-        ({}, "{} says nothing that can be cut"),
-        ({"last": -1}, "-1"),
-        ({"lats": 4}, '"lats" is not a setting here; did you mean "last"?'),
-    ],
-)
+@from_table
 def test_what_is_no_view_is_a_fault_at_its_place(tmp_path: Path, history: Any, said: str) -> None:
     with pytest.raises(ScenarioError) as raised:
         assemble(load_scenario(scenario(tmp_path, {"gold": {"history": history}})))

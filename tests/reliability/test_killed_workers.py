@@ -65,14 +65,14 @@ def test_a_killed_coreference_worker_is_replaced_and_the_run_ends_as_if_nothing_
         "settings": {"delay_s": 0.02, "answers": ["She did."] * 5},
     }
     write_scenario(
-        tmp_path, talks=12, turns=5, systems=[system], policies=["rewrite"], drift={"nlp_workers": 1}
+        tmp_path, talks=6, turns=5, systems=[system], policies=["rewrite"], drift={"nlp_workers": 1}
     )
     whole = replay_cli("run", "scenario.yaml", "--runs", "undisturbed", cwd=tmp_path)
     assert whole.returncode == 0, whole.stderr
     process = started(tmp_path, "run", "scenario.yaml")
     try:
         killed = []
-        for after in (1, 30):
+        for after in (1, 15):
             until_in(process, lambda after=after: turns(tmp_path) >= after)
             (worker,) = until_in(process, lambda: children(process.pid, "popen_loky"))
             assert worker not in killed

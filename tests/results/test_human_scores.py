@@ -14,9 +14,6 @@ from replay.report.text import print_report
 from replay.results.human_scores import keep_people
 from replay.results.rescoring import score
 from replay.results.run import Run
-from replay.runs.launch import run as play
-from replay.scenario.reading import read_scenario, with_changes
-from replay.scenario.shipped import find_scenario
 from replay.scorers.scorer import Unscored
 from replay.scorers.stored_scorer import StoredScorer
 from replay.statistics.people import HumanNumber, HumanScores, HumanTable, PeopleScore
@@ -35,17 +32,11 @@ PEOPLE = HumanScores(
 )
 
 
-@pytest.fixture(scope="module")
-def played(tmp_path_factory):
-    file = with_changes(read_scenario(find_scenario("quickstart")), {"data": {"limit": 2}})
-    return play(file, runs=tmp_path_factory.mktemp("runs")).folder
-
-
 @pytest.fixture
-def judged(played, tmp_path):
+def judged(quick_run, tmp_path):
     """A run whose first turn two people called right."""
     folder = tmp_path / "judged"
-    shutil.copytree(played, folder)
+    shutil.copytree(quick_run, folder)
     records = Run(folder).records()
     observed = [1.0, *[Unscored(reason="nobody judged it")] * (len(records) - 1)]
     scorer = StoredScorer(signature="people:2|mean", unit="share", lower_is_better=False)
@@ -79,8 +70,8 @@ def test_a_report_shows_what_people_said_in_every_form(judged):
     assert report_json(report)["people"] == PEOPLE.to_json()
 
 
-def test_a_run_without_people_says_nothing_of_them(played):
-    report = Run(played).report(resamples=0)
+def test_a_run_without_people_says_nothing_of_them(quick_run):
+    report = Run(quick_run).report(resamples=0)
     assert report.people is None
     assert "people" not in report_json(report)
 

@@ -24,6 +24,7 @@ from replay.store.store import RunStore
 from replay.testing import chat_server
 from tests.adapters.servers import answering, completion
 from tests.cli.command import replay_cli
+from tests.data_tables import from_table
 from tests.waiting import until_async
 
 TURNS = 2
@@ -303,14 +304,7 @@ def test_more_repeats_keep_the_seeds_of_the_first_ones(tmp_path):
     assert len(set(planned(5).seeds)) == 5
 
 
-@pytest.mark.parametrize(
-    ("changes", "path", "says"),
-    [
-        ({"play": {"repeats": 2}, "load": {"conversations": 1}}, "play.repeats", "by itself; leave it out"),
-        ({"play": {"seed_per_repeat": True}}, "play.seed_per_repeat", "no system takes a seed; openai"),
-        ({"play": {"repeats": 101}}, "play.repeats", "is more than 100, the most that is allowed"),
-    ],
-)
+@from_table
 async def test_what_cannot_be_is_a_fault(folder, changes, path, says):
     with pytest.raises(ScenarioError) as caught:
         await run_async(

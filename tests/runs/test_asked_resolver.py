@@ -16,6 +16,7 @@ from replay.scenario.assembly import assemble
 from replay.scenario.reading import parse_scenario
 from tests.cli.command import replay_cli
 from tests.coreference.asked_model import honest
+from tests.data_tables import from_table
 from tests.samples import SINGER
 from tests.scorers.judges.servers import broken, judge_server
 from tests.waiting import until_async
@@ -56,20 +57,7 @@ async def edits(folder, server, policy, **changes):
     return [(r.asked, r.edit) for r in run.records()], run
 
 
-@pytest.mark.parametrize(
-    ("policy", "second", "third"),
-    [
-        ("pred", ("Where was she born?", "kept"), ("Who taught her?", "kept")),
-        ("rewrite", ("Where was Alice Okafor born?", "rewritten"), ("Who taught Alice Okafor?", "rewritten")),
-        ("augment", ("Where was Alice Okafor born?", "augmented"), ("Who taught Alice Okafor?", "augmented")),
-        ("filter", ("Where was she born?", "filtered"), ("Who taught her?", "filtered")),
-        (
-            "replace",
-            ("Where was the singer Alice Okafor born?", "replaced"),
-            ("Who taught Alice Okafor?", "replaced"),
-        ),
-    ],
-)
+@from_table
 async def test_every_policy_goes_by_what_the_model_says(tmp_path, policy, second, third):
     async with judge_server(honest) as server:
         found, run = await edits(tmp_path, server, policy)

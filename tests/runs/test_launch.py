@@ -120,7 +120,7 @@ def test_run_needs_no_event_loop_of_the_caller(folder):
 
 def test_a_script_needs_no_main_guard(folder):
     """Workers that ran the caller's main module again would start the run anew in each of them."""
-    content = scenario(folder, policies=["rewrite"], drift={"nlp_workers": 2})
+    content = scenario(folder, policies=["rewrite"], drift={"nlp_workers": 1})
     (folder / "script.py").write_text(
         f"import replay\nprint('begun')\nrun = replay.run({content!r})\nprint(len(run.records()))\n"
     )
@@ -158,7 +158,7 @@ async def test_a_cancelled_run_keeps_what_was_answered_and_resumes(folder):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="kills a process by signal")
-@pytest.mark.parametrize("after", [1, 29])
+@pytest.mark.parametrize("after", [pytest.param(1, marks=pytest.mark.long), 29])
 async def test_a_killed_run_resumes_with_every_turn_once_and_no_finished_turn_asked_again(folder, after):
     async with counting_server(delay_s=0.005) as (system, asked):
         import yaml

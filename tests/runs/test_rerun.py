@@ -23,6 +23,7 @@ from replay.runs.launch import resume_async, run_async
 from replay.runs.rerun import count_chosen, rerun_async
 from replay.testing import chat_server
 from tests.cli.command import replay_cli
+from tests.data_tables import from_table
 from tests.waiting import others_first, until_async
 
 TALKS = 4
@@ -187,19 +188,7 @@ async def test_conditions_choose_what_they_say(folder, only, chosen):
     assert count_chosen(run.folder, only) == chosen
 
 
-@pytest.mark.parametrize(
-    ("only", "said"),
-    [
-        ([], "say which turns"),
-        (["faild"], "means nothing"),
-        (["depth>=x"], "no depth"),
-        (["depth=0"], "holds no depth"),
-        (["conversation="], "means nothing"),
-        (["conversation=talk9"], 'no conversation "talk9"; did you mean "talk'),
-        (["policy=prd"], 'no policy "prd"; it has gold'),
-        (["outcome=timed_out"], 'did you mean "timed-out"'),
-    ],
-)
+@from_table
 async def test_what_can_t_be_meant_is_refused_with_what_can(folder, only, said):
     system = {"name": "s", "adapter": "scripted"}
     run = await run_async(scenario(folder, system, "gold"), runs=folder / "runs")

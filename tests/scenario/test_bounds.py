@@ -60,7 +60,14 @@ def test_what_no_machine_can_do_is_refused_with_the_limit(tmp_path, place):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="limits the memory of a process")
-@pytest.mark.parametrize("together", [pytest.param("20000000", marks=pytest.mark.long), "65537", "65536"])
+@pytest.mark.parametrize(
+    "together",
+    [
+        pytest.param("20000000", marks=pytest.mark.long),
+        "65537",
+        pytest.param("65536", marks=pytest.mark.long),
+    ],
+)
 def test_a_concurrency_that_eats_the_machine_is_refused_before_it_does(tmp_path, together):
     import resource
 

@@ -7,6 +7,7 @@ import pytest
 from replay.core.errors import ScenarioError
 from replay.scenario.assembly import assemble
 from replay.scenario.reading import parse_scenario
+from tests.data_tables import from_table
 
 HEAD = """\
 name: try
@@ -111,58 +112,7 @@ def test_every_fault_is_told_at_once_with_its_line(built):
     assert 'did you mean "logprobs"' in found[3][2]
 
 
-@pytest.mark.parametrize(
-    ("judges", "path", "message"),
-    [
-        ("  - correctness\n", "judges[0].correctness", "neither is there"),
-        ("  - geval: {adapter: scripted}\n", "judges[0].geval.mode", "required"),
-        (
-            "  - geval: {adapter: scripted, mode: logprobs}\n",
-            "judges[0].geval",
-            'can\'t pass parameters on to its model, and this judge (mode "logprobs") sends logprobs, '
-            "top_logprobs",
-        ),
-        (
-            "  - geval: {adapter: scripted, mode: samples}\n",
-            "judges[0].geval",
-            'mode "samples") sends temperature',
-        ),
-        (
-            "  - correctness: {adapter: scripted, parameters: {temperature: 1}}\n",
-            "judges[0].correctness",
-            "sends temperature",
-        ),
-        (
-            "  - correctness: {adapter: openai, settings: {model: m}}\n",
-            "judges[0].correctness.settings.base_url",
-            "required",
-        ),
-        (
-            "  - correctness: {voters: [{adapter: scripted}, {adapter: scripted}]}\n",
-            "judges[0].correctness.voters[1]",
-            "there twice",
-        ),
-        (
-            "  - correctness: {adapter: scripted, voters: [{adapter: scripted}]}\n",
-            "judges[0].correctness",
-            "both are there",
-        ),
-        (
-            "  - correctness: {adapter: scripted}\n  - correctness: {adapter: scripted}\n",
-            "judges[1]",
-            "give the judge a name",
-        ),
-        ("  - correctness: {adapter: scripted, name: f1}\n", "judges[0]", "what a scorer is called"),
-        ("  - correctness: {adapter: scripted, name: a b}\n", "judges[0].correctness.name", "a b"),
-        (
-            "  - correctness: {adapter: scripted, prompt: nope.txt}\n",
-            "judges[0].correctness",
-            "can't be read",
-        ),
-        ("  - factual: {adapter: scripted, threshold: 80}\n", "judges[0].factual", "between 0 and 1"),
-        ("  - 7\n", "judges[0]", "a name, or"),
-    ],
-)
+@from_table
 def test_what_cant_be_a_judge(built, judges, path, message):
     ((_, where, said),) = faults(built, judges)
 

@@ -10,6 +10,7 @@ from replay.cli import app
 from replay.results.assertion_results import check_assertions
 from replay.results.run import Run
 from replay.runs.launch import run
+from tests.data_tables import from_table
 from tests.scenario.keys import key, python, scenario, talk
 
 HALF = """
@@ -35,21 +36,7 @@ def checked(folder, assertion) -> bool:
 
 
 @key("assert.metric", "assert.system", "assert.policy", "assert.depth", "assert.min", "assert.max")
-@pytest.mark.parametrize(
-    ("assertion", "holds"),
-    [
-        ("{metric: em, min: 0}", True),
-        ("{metric: em, min: 0.1}", False),
-        ("{metric: em, max: 0.9}", False),
-        ("{metric: errors, max: 0.9}", True),
-        ("{metric: em, system: good, min: 0.1}", True),
-        ("{metric: em, system: half, max: 0.9}", True),
-        ("{metric: em, policy: gold, min: 0.1}", True),
-        ("{metric: em, system: half, policy: gold, max: 0.4}", False),
-        ("{metric: em, policy: gold, depth: 1, min: 0.1}", False),
-        ('{metric: em, policy: gold, depth: ">=2", min: 0.1}', True),
-    ],
-)
+@from_table
 def test_what_is_asserted_holds_or_not(tmp_path, assertion, holds):
     assert checked(tmp_path, yaml.safe_load(assertion)) is holds
 
@@ -65,16 +52,7 @@ def better(tmp_path_factory) -> Run:
 
 
 @key("assert.compare", "assert.max_drop", "assert.max_rise", "assert.significant")
-@pytest.mark.parametrize(
-    ("assertion", "holds"),
-    [
-        ("{metric: em, max_drop: 1}", True),
-        ("{metric: em, max_drop: 0.9}", False),
-        ("{metric: em, system: good, max_drop: 0}", True),
-        ("{metric: em, max_rise: 0}", True),
-        ("{metric: em, max_drop: 1, significant: true}", False),
-    ],
-)
+@from_table
 def test_a_change_since_another_run_holds_or_not(tmp_path, better, assertion, holds):
     """A single conversation can't tell a change from chance, so nothing about it is significant."""
     assert checked(tmp_path, {**yaml.safe_load(assertion), "compare": str(better.folder)}) is holds

@@ -114,17 +114,12 @@ async def test_so_many_other_processes_read(tmp_path, monkeypatch, workers):
 
 
 @key("drift.timeout_s")
-@pytest.mark.skipif(os.name != "posix", reason="stops processes by signal")
-async def test_a_question_that_stops_every_worker_is_not_judged_and_the_run_goes_on(tmp_path):
-    stops = "if any('taught' in d.question for d in documents): os.kill(os.getpid(), signal.SIGSTOP)"
-    (tmp_path / "own.py").write_text(
-        RESOLVER.replace("import os", "import os, signal").replace(
-            "        antecedent = str", f"        {stops}\n        antecedent = str"
-        )
-    )
-    found = await drift(tmp_path, resolver="own.py:Own", nlp_workers=1, timeout_s=6)
-    assert [one.valid for one in found] == [True, True, None]
-    assert found[2].kind_not_judged == "no coreference worker answered within 6 s, twice"
+async def test_where_no_worker_answers_in_time_a_question_is_not_judged_and_the_run_goes_on(tmp_path):
+    """A time in which nobody can answer; one that a worker may or may not keep is test_service.py's."""
+    (tmp_path / "own.py").write_text(RESOLVER)
+    found = await drift(tmp_path, resolver="own.py:Own", nlp_workers=1, timeout_s=1e-6)
+    assert {one.valid for one in found[1:]} == {None}
+    assert found[2].kind_not_judged == "no coreference worker answered within 1e-06 s, twice"
 
 
 @key("drift.window")

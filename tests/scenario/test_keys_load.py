@@ -18,6 +18,7 @@ import pytest
 
 from replay.play.load.think import think_rng
 from replay.results.run import Run
+from tests.data_tables import from_table
 from tests.load.scenes import level_events
 from tests.scenario.keys import answers, crowd, due, gaps, key, played, python, talk, throttles
 
@@ -113,15 +114,7 @@ async def test_users_think_as_long_as_is_said(tmp_path, think, drawn_from):
 
 
 @key("load.think.kind", "load.think.scale", "load.think.max_s")
-@pytest.mark.parametrize(
-    ("think", "found"),
-    [
-        ({"scale": 0.001}, [0.01, 0.03]),
-        ({"scale": 0.002}, [0.02, 0.06]),
-        ({"scale": 0.001, "max_s": 0.02}, [0.01, 0.02]),
-        ({"max_s": 0.02}, [0.02, 0.02]),
-    ],
-)
+@from_table
 async def test_recorded_think_times_are_scaled_and_cut(tmp_path, think, found):
     talks = [talk("a", 3, metadata={"timestamps": [0, 10, 40]})]
     load = {**OPEN, "conversations": 1, "think": {"kind": "recorded", "after": "question", **think}}
@@ -211,14 +204,7 @@ async def test_levels_are_played_until_one_misses_its_objectives(tmp_path):
 
 
 @key("load.sweep.low", "load.sweep.high", "load.sweep.resolution")
-@pytest.mark.parametrize(
-    ("bounds", "played_levels"),
-    [
-        ({"low": 2, "high": 9, "resolution": 0.9}, [(2, True), (4, True), (8, False), (6, False)]),
-        ({"low": 2, "high": 9, "resolution": 0.3}, [(2, True), (4, True), (8, False), (6, False), (5, True)]),
-        ({"low": 3, "high": 5}, [(3, True), (5, True)]),
-    ],
-)
+@from_table
 async def test_a_search_goes_from_bound_to_bound_until_it_is_fine_enough(tmp_path, bounds, played_levels):
     assert await sweep(tmp_path, bounds, em_min=0.9) == played_levels
 

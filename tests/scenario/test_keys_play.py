@@ -10,6 +10,7 @@ from replay.core.errors import RunStoppedError
 from replay.results.run import Run, newest_run
 from replay.store import writer
 from tests.adapters.servers import http
+from tests.data_tables import from_table
 from tests.load.scenes import Server
 from tests.scenario.keys import (
     answers,
@@ -171,16 +172,7 @@ async def test_a_record_survives_as_much_as_is_asked_for(tmp_path, monkeypatch, 
 
 
 @key("play.keep_raw", "play.raw_limit_bytes", "systems.keep_raw")
-@pytest.mark.parametrize(
-    ("play", "system", "kept"),
-    [
-        ({}, {}, []),
-        ({"keep_raw": True}, {}, ["whole"]),
-        ({"keep_raw": True}, {"keep_raw": False}, []),
-        ({}, {"keep_raw": True}, ["whole"]),
-        ({"keep_raw": True, "raw_limit_bytes": 7}, {}, ['{"choic']),
-    ],
-)
+@from_table
 async def test_replies_are_kept_as_they_came_where_that_is_asked_for(tmp_path, play, system, kept):
     async with Server().running() as address:
         system = {"adapter": "openai", "settings": {"base_url": f"{address}/v1", "model": "m"}, **system}

@@ -8,6 +8,7 @@ from replay.core.errors import ScenarioError
 from replay.results import telemetry
 from replay.scenario import telemetry_section
 from tests.adapters.servers import answering
+from tests.data_tables import from_table
 from tests.runs.test_traceparent import Listening
 from tests.scenario.keys import key, played, python, talk
 
@@ -58,14 +59,7 @@ async def test_spans_go_where_the_section_says_with_as_much_in_them(tmp_path, mo
     ]
 
 
-@pytest.mark.parametrize(
-    ("section", "fault"),
-    [
-        ({"endpoint": "localhost:4317"}, "no address of OTLP over HTTP"),
-        ({"sample": 2}, "telemetry.sample"),
-        ({"file": "gone/spans.jsonl"}, 'there is no folder "gone"'),
-    ],
-)
+@from_table
 async def test_a_section_that_can_not_work_is_a_fault(tmp_path, section, fault):
     with pytest.raises(ScenarioError, match=fault):
         await played(tmp_path, telemetry=section)

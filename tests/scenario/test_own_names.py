@@ -17,6 +17,7 @@ from replay.scenario.assembly import assemble
 from replay.scenario.reading import parse_scenario, read_choices
 from replay.store.store import RunStore
 from tests.cli.command import replay_cli
+from tests.data_tables import from_table
 
 MINE = """\
 from dataclasses import dataclass
@@ -126,26 +127,7 @@ def test_a_name_stands_in_the_place_of_name_and_settings():
     assert choice.label == "words"
 
 
-@pytest.mark.parametrize(
-    ("entry", "words"),
-    [
-        ("{'a.py:B': words}", 'the name comes first and the plug-in after it: {words: "a.py:B"}'),
-        ("{my words: 'a.py:B'}", '"my words" can\'t be what "a.py:B" is called; letters, digits, _ and -'),
-        ("{name: f1}", "a name, or {name: {setting: value}}, or"),
-        (
-            "{words: 'a.py:B', setings: {cap: 1}}",
-            'only "settings" can stand beside words: a.py:B, and "setings"',
-        ),
-        ("{words: 'a.py:B', cap: 1}", "settings are written {words: a.py:B, settings: {cap: ...}}"),
-        ("{words: 'a.py:B', settings: 3}", "settings is 3; expected {setting: value}"),
-        (
-            "{words: 'a.py:B', letters: 'a.py:C'}",
-            "a name, or {name: {setting: value}}, or {own_name: name, settings",
-        ),
-        ("{words: 3}", "a name, or {name: {setting: value}}, or"),
-        ("[f1]", "a name, or {name: {setting: value}}, or"),
-    ],
-)
+@from_table
 def test_wrong_forms_are_told_with_the_right_one(entry, words, tmp_path):
     with pytest.raises(ScenarioError) as caught:
         read_choices([entry], "--scorer")
@@ -165,16 +147,7 @@ def test_two_of_one_name_are_refused_and_settings_have_their_place(code_runs, fo
     assert found == [("scorers[1]", "- one: em"), ("scorers[2].settings.cpa", "cpa: 1")]
 
 
-@pytest.mark.parametrize(
-    ("model", "shown"),
-    [
-        ("/home/ann/models/all-MiniLM-L6-v2", "all-MiniLM-L6-v2"),
-        ("models/tiny/", "tiny"),
-        ("microsoft/deberta-xlarge-mnli", "deberta-xlarge-mnli"),
-        ("roberta-large", "roberta-large"),
-        (r"C:\models\tiny", "tiny"),
-    ],
-)
+@from_table
 def test_a_model_is_shown_by_the_last_part_of_its_name(model, shown):
     """A path would take the whole width of a table."""
     assert Choice(name="bertscore", settings={"model": model, "idf": True}).label == (

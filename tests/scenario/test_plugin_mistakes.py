@@ -16,6 +16,7 @@ from replay.datasets.loading import read_conversations
 from replay.scenario.assembly import assemble
 from replay.scenario.reading import parse_scenario
 from tests.cli.command import replay_cli
+from tests.data_tables import from_table
 
 pytestmark = pytest.mark.usefixtures("code_runs")
 
@@ -216,94 +217,14 @@ def only_fault(folder: Path, **changes: object) -> tuple[str, str]:
     return found.path, found.message
 
 
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [
-        ("MethodSignature", "its signature is a method where a property is meant; put @property above it"),
-        ("NumberSignature", "its signature is 3, not a text"),
-        (
-            "FailingSignature",
-            "its signature can't be had: AttributeError: 'FailingSignature' object has no attribute 'nmae' "
-            "(mine.py, line 26)",
-        ),
-        (
-            "NoCombine",
-            '"mine.py:NoCombine" gives no scorer: it lacks combine; docs/plugins.md shows a whole one',
-        ),
-        ("NoObserve", "it lacks observe"),
-        ("TextForCombine", "its combine is 'mean', not a method"),
-        ("AsyncObserve", "its observe is async; write it without async"),
-        ("Greeter", "it lacks combine, observe; it is a policy, for policies"),
-        ("a_class", "Scorer is a class; an object of it is needed"),
-        (
-            "three",
-            '"mine.py:three": it is 3, which can\'t be called; name the class or function that makes one',
-        ),
-        ("HiddenSetting", "its parameter _words can't be a setting"),
-        ("FailingToBeMade", "making it fails: KeyError: 'here' (mine.py, line 150)"),
-        ("OnlyAnswered", "gives 2 observations for 4 turns; observe gives one for each"),
-        (
-            "ForgetsTheUnanswered",
-            'scorer "mine.py:ForgetsTheUnanswered" fails at turn 1 of conversation "made up" '
-            '(system "made up", '
-            "policy \"made up\"): TypeError: object of type 'NoneType' has no len() (mine.py, line 55)",
-        ),
-        ("NotANumber", "gives nan for turn 1"),
-        ("Nothing", "gives None for turn 1 of conversation"),
-        ("NoJson", "gives {1, 2} for turn 3"),
-        (
-            "FailingCombine",
-            "fails to combine [10.0, 10.0]: ZeroDivisionError: float division by zero (mine.py",
-        ),
-        ("EndlessCombine", "to inf; combine gives a finite number"),
-    ],
-)
+@from_table
 def test_a_scorer(folder, name, words):
     path, message = only_fault(folder, scorers=["em", f"mine.py:{name}"])
     assert path in ("scorers[1]", f"scorers[1].mine.py:{name}")
     assert words in message
 
 
-@pytest.mark.parametrize(
-    ("place", "changes", "words"),
-    [
-        ("systems[0].adapter", {"systems": [{"name": "s", "adapter": "mine.py:NoSession"}]}, "lacks session"),
-        (
-            "systems[0].adapter",
-            {"systems": [{"name": "s", "adapter": "mine.py:AsyncSession"}]},
-            "its session is async; put @asynccontextmanager above it",
-        ),
-        (
-            "systems[0].adapter",
-            {"systems": [{"name": "s", "adapter": "mine.py:MethodHistory"}]},
-            "its history is a method where a property is meant",
-        ),
-        ("policies[0]", {"policies": ["mine.py:NoPlan"]}, "gives no policy: it lacks plan"),
-        ("policies[0]", {"policies": ["mine.py:Scorer"]}, "it is a scorer, for scorers"),
-        ("data.format", {"data": {"path": "talk.jsonl", "format": "mine.py:NoRead"}}, "lacks read"),
-        (
-            "drift.resolver",
-            {"drift": {"resolver": "mine.py:NoResolve"}},
-            "gives no resolver: it lacks resolve",
-        ),
-        (
-            "judges[0]",
-            {"judges": [{"mine.py:NoOpinion": {"adapter": "scripted"}}]},
-            "gives no judge: it lacks opinion",
-        ),
-        (
-            "policies[0].rewrite.rewriter",
-            {"policies": [{"rewrite": {"rewriter": "mine.py:NoPlan"}}]},
-            "gives no rewriter: it lacks rewrite",
-        ),
-        (
-            "policies[0].rewrite.rewriter.llm.adapter",
-            {"policies": [{"rewrite": {"rewriter": {"llm": {"adapter": "mine.py:NoSession"}}}}]},
-            "gives no adapter: it lacks session",
-        ),
-        ("judges[0]", {"judges": [{"mine.py:three": {"adapter": "scripted"}}]}, '"mine.py:three": it is 3'),
-    ],
-)
+@from_table
 def test_any_other_plug_in(folder, place, changes, words):
     path, message = only_fault(folder, **changes)
     assert path == place

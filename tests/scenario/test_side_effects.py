@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
 import yaml
 
 from replay.core.settings.plugins import available
@@ -14,6 +13,7 @@ from replay.scenario.assembly import try_assemble
 from replay.scenario.reading import parse_scenario
 from replay.scenario.side_effects import SideEffects, side_effects
 from tests.cli.command import replay_process
+from tests.data_tables import from_table
 
 PLUGINS = {
     "readers": "native",
@@ -75,28 +75,13 @@ def test_parts_of_ones_own_are_listed_with_what_they_are(tmp_path):
     assert ("sends", "the whole environment to what it runs") in list(does.lines())
 
 
-@pytest.mark.parametrize(
-    "part",
-    [
-        {"policies": [{"rewrite": {"rewriter": {"llm": {"adapter": "command", "settings": "SETTINGS"}}}}]},
-        {"drift": {"resolver": "llm", "settings": {"adapter": "command", "settings": "SETTINGS"}}},
-        {"judges": [{"correctness": {"adapter": "command", "settings": "SETTINGS"}}]},
-        {"judges": [{"correctness": {"voters": [{"adapter": "command", "settings": "SETTINGS"}]}}]},
-    ],
-)
+@from_table
 def test_a_program_that_a_rewriter_resolver_or_judge_starts_is_listed(tmp_path, part):
     text = json.dumps(part).replace('"SETTINGS"', json.dumps({"command": ["python", "-c", "1"]}))
     assert "python -c 1" in done_by(tmp_path, **json.loads(text)).runs
 
 
-@pytest.mark.parametrize(
-    "one",
-    [
-        {"name": "http://localhost:8000/v1", "adapter": "scripted"},
-        {"name": "llama:8b", "adapter": "scripted"},
-        {"name": "s", "adapter": "openai", "settings": {"base_url": "http://127.0.0.1:9", "model": "a.py:b"}},
-    ],
-)
+@from_table
 def test_what_only_has_a_colon_in_it_is_no_code(tmp_path, one):
     assert done_by(tmp_path, systems=[one]).runs == {}
 

@@ -18,6 +18,7 @@ from replay.scorers.answer_text import (
     quac_references,
     words,
 )
+from tests.data_tables import from_table
 
 ROOT = Path(__file__).parents[2]
 
@@ -129,15 +130,7 @@ def test_patterns_are_told_apart_by_their_signature():
     assert patterns_signature(("no", "nope")) == hashlib.sha256(b"no\nnope").hexdigest()[:8]
 
 
-@pytest.mark.parametrize(
-    ("pattern", "why"),
-    [
-        ("(?=a)b", "look-around, including look-ahead and look-behind, is not supported"),
-        (r"(a)\1", "backreferences are not supported"),
-        ("a)|(b", "unopened group"),
-        (r"\w{1000}{1000}", "exceeds size limit"),
-    ],
-)
+@from_table
 def test_a_pattern_that_could_take_for_ever_is_refused_with_the_next_step(pattern, why):
     with pytest.raises(ValueError, match=re.escape(why)) as found:
         check_patterns([pattern])

@@ -4,22 +4,9 @@ import pytest
 from hypothesis import given, strategies as st
 
 from replay.scorers.bleu1 import bleu1
-from replay.testing import ScorerContract
 from tests.scorers.turns import score_of
 
 PHRASES = st.lists(st.sampled_from(["the", "cat", "sat", "on", "mat"]), max_size=8).map(" ".join)
-
-
-class TestBleu1KeepsTheContract(ScorerContract):
-    @pytest.fixture
-    def scorer(self):
-        return bleu1()
-
-
-class TestBleu1OverSquadWordsKeepsTheContract(ScorerContract):
-    @pytest.fixture
-    def scorer(self):
-        return bleu1(tokens="squad")
 
 
 MILITARY = [
@@ -76,13 +63,3 @@ def test_is_sacrebleus_first_precision(answer, gold):
 def test_is_between_0_and_1_and_no_worse_with_another_reference(answer, gold):
     assert 0 <= score_of(bleu1(), answer, gold) <= 1
     assert score_of(bleu1(), answer, [*gold, "the mat"]) >= score_of(bleu1(), answer, gold)
-
-
-@given(st.text())
-def test_equal_texts_score_1(text):
-    assert score_of(bleu1(), text, [text]) == 1
-
-
-def test_the_signature_names_the_words():
-    assert bleu1().signature == "bleu1:plain+cjk+clip-max|bp:no|smooth:no|declining:default"
-    assert bleu1(tokens="squad").signature != bleu1().signature

@@ -4,22 +4,8 @@ import pytest
 
 from replay.datasets.coqa import CoqaReader
 from replay.scorers.coqa import coqa_em, coqa_f1
-from replay.testing import ScorerContract
 from tests.datasets.files import json_file, only
 from tests.scorers.turns import score_of, turn
-
-
-class TestCoqaEmKeepsTheContract(ScorerContract):
-    @pytest.fixture
-    def scorer(self):
-        return coqa_em()
-
-
-class TestCoqaF1KeepsTheContract(ScorerContract):
-    @pytest.fixture
-    def scorer(self):
-        return coqa_f1()
-
 
 FOUR = ["white", "White.", "a white one", "pure white"]
 
@@ -68,8 +54,3 @@ def test_a_file_of_coqas_is_read_and_scored_as_its_script_scores_it(tmp_path):
 
     assert coqa_em().observe([record]) == [3 / 4]
     assert coqa_f1().observe([record]) == [3 / 4]
-
-
-def test_signatures():
-    assert coqa_em().signature == "coqa_em:squad+leave-one-out|unknown:word|declining:quac"
-    assert coqa_f1().signature == "coqa_f1:squad+leave-one-out|unknown:word|declining:quac"

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from replay.scorers.figures import DECADE, Figure, figures
+from tests.data_tables import from_table
 
 
 def read(text: str) -> list[tuple[str, str | None]]:
@@ -52,24 +53,7 @@ def test_one_figure_has_many_spellings(value, texts):
         assert read(text) == [value], text
 
 
-@pytest.mark.parametrize(
-    ("text", "values"),
-    [
-        ("from 5 – 7", ["5", "7"]),
-        ("5-7", ["5", "7"]),
-        ("COVID-19", ["19"]),
-        ("- 5 apples", ["5"]),
-        ("10.5.2020", ["10", "5", "2020"]),
-        ("two to three", ["2", "3"]),
-        ("two hundred songs and five albums", ["200", "5"]),
-        ("$16.8 billion, of which $8.0 billion", ["16800000000", "8000000000"]),
-        ("six two", ["6", "2"]),
-        ("twenty twenty", ["2020"]),
-        ("thousands of people", []),
-        ("no figure", []),
-        ("", []),
-    ],
-)
+@from_table
 def test_where_one_figure_ends_and_the_next_begins(text, values):
     assert [value for value, _ in read(text)] == values
 

@@ -5,20 +5,7 @@ from hypothesis import given, strategies as st
 
 from replay.scorers.answer_text import normalize
 from replay.scorers.fuzzy import FuzzyMatch, WordIndex, fuzzy, fuzzy_match
-from replay.testing import ScorerContract
 from tests.scorers.turns import turn
-
-
-class TestFuzzyKeepsTheContract(ScorerContract):
-    @pytest.fixture
-    def scorer(self):
-        return fuzzy()
-
-
-class TestFuzzyWithoutThresholdKeepsTheContract(ScorerContract):
-    @pytest.fixture
-    def scorer(self):
-        return fuzzy(threshold=None)
 
 
 @pytest.mark.parametrize(

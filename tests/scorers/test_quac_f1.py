@@ -12,18 +12,6 @@ from tests.scorers.turns import score_of, turn
 PHRASES = st.lists(st.sampled_from(["cat", "dog", "sat", "on", "mat"]), min_size=1, max_size=5).map(" ".join)
 
 
-class TestQuacF1KeepsTheContract(ScorerContract):
-    @pytest.fixture
-    def scorer(self):
-        return quac_f1(min_human_f1=0)
-
-
-class TestHeqQKeepsTheContract(ScorerContract):
-    @pytest.fixture
-    def scorer(self):
-        return heq_q()
-
-
 class TestHeqDKeepsTheContract(ScorerContract):
     @pytest.fixture
     def scorer(self):
@@ -148,7 +136,5 @@ def test_a_least_human_f1_that_is_no_share_is_refused(scorer):
 
 
 def test_the_signatures_name_the_filter():
-    assert quac_f1().signature == "quac_f1:squad+leave-one-out|min-human:0.4|declining:default"
-    assert heq_q(min_human_f1=0).signature == "heq_q:squad+leave-one-out|min-human:0|declining:default"
     assert heq_d(answerable_only=True).signature.startswith("heq_d:")
     assert heq_d(answerable_only=True).signature.endswith("|questions:answerable")

@@ -14,12 +14,6 @@ PHRASES = st.lists(
 ROUGE = {1: rouge1, 2: rouge2}
 
 
-class TestRouge1KeepsTheContract(ScorerContract):
-    @pytest.fixture
-    def scorer(self):
-        return rouge1()
-
-
 class TestRouge2WithStemmerKeepsTheContract(ScorerContract):
     @pytest.fixture
     def scorer(self):
@@ -93,8 +87,3 @@ def test_the_published_columns_recompute(published_rows):
         answer, gold = row["Candidate Response"], [row["Golden Response"]]
         assert score_of(rouge1(stemmer=True), answer, gold) == pytest.approx(float(row["Rouge-1"]), abs=5e-5)
         assert score_of(rouge_l(stemmer=True), answer, gold) == pytest.approx(float(row["Rouge-L"]), abs=5e-5)
-
-
-def test_the_signature_names_the_order_and_the_stemmer():
-    assert rouge1().signature == "rouge1:plain+cjk+max|declining:default"
-    assert rouge2(stemmer=True).signature == "rouge2:plain+cjk+stem+max|declining:default"

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from replay.scorers.same_facts import denials, difference
+from tests.data_tables import from_table
 
 
 @pytest.mark.parametrize(
@@ -62,18 +63,6 @@ def test_no_text_differs_from_itself(text):
     assert difference(text, text) is None
 
 
-@pytest.mark.parametrize(
-    ("text", "count"),
-    [
-        ("It did not, and it never will.", 2),
-        ("It didn't; it didn’t; it didnt; it can't; it won't", 5),
-        ("No.", 1),
-        ("not only fast, but cheap; weren't only fast", 0),
-        ("There is no doubt.", 0),
-        ("It peaked at No. 3 and at No. three and at no 4", 0),
-        ("I know nobody without a want.", 2),
-        ("knot, note, another", 0),
-    ],
-)
+@from_table
 def test_denials_are_counted(text, count):
     assert denials(text) == count

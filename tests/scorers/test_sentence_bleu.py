@@ -4,16 +4,9 @@ import pytest
 from hypothesis import given, strategies as st
 
 from replay.scorers.sentence_bleu import sentence_bleu
-from replay.testing import ScorerContract
 from tests.scorers.turns import score_of
 
 PHRASES = st.lists(st.sampled_from(["the", "cat", "sat", "on", "mat.", "The"]), max_size=9).map(" ".join)
-
-
-class TestSentenceBleuKeepsTheContract(ScorerContract):
-    @pytest.fixture
-    def scorer(self):
-        return sentence_bleu()
 
 
 def test_the_worked_example():
@@ -49,7 +42,3 @@ def test_the_published_column_recomputes(published_rows):
     for row in published_rows:
         found = score_of(sentence_bleu(), row["Candidate Response"], [row["Golden Response"]])
         assert found == pytest.approx(float(row["Bleu Score"]), abs=5e-5)
-
-
-def test_the_signature_names_the_smoothing():
-    assert sentence_bleu().signature == "sentence_bleu:whitespace|smooth:method1-0.1|declining:default"

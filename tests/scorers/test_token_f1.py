@@ -5,18 +5,12 @@ from hypothesis import given, strategies as st
 
 from replay.scorers.exact_match import em
 from replay.scorers.token_f1 import f1
-from replay.testing import ScorerContract
+from tests.data_tables import from_table
 from tests.scorers.turns import score_of, turn
 
 PHRASES = st.lists(st.sampled_from(["The", "a", "cat", "sat", "SAT,", "mat.", "☃", "I don't know", ""])).map(
     " ".join
 )
-
-
-class TestTokenF1KeepsTheContract(ScorerContract):
-    @pytest.fixture
-    def scorer(self):
-        return f1()
 
 
 @pytest.mark.parametrize(
@@ -38,17 +32,7 @@ def test_words_in_common_count(answer, gold, score):
     assert score_of(f1(), answer, gold) == pytest.approx(score)
 
 
-@pytest.mark.parametrize(
-    ("answer", "gold", "score", "equal"),
-    [
-        ("中国的首都是北京。", "北京", 0.4, False),
-        ("他生于1987年,在台北", "1987年", 0.4, False),
-        ("“北京大学”", "北京 大学", 1.0, True),
-        ("李安导演了《卧虎藏龙》", "《卧虎藏龙》是李安导演的", 0.8421052631578948, False),
-        ("iPhone 15 手机", "苹果iPhone 15手机", 0.8, False),
-        ("上海", "北京", 0.0, False),
-    ],
-)
+@from_table
 def test_chinese_has_the_numbers_of_mlqa(answer, gold, score, equal):
     """By mlqa_evaluation_v1.py (facebookresearch/MLQA, 5ef5c73) for "zh"."""
     assert score_of(f1(), answer, [gold]) == pytest.approx(score)
@@ -59,11 +43,6 @@ def test_chinese_has_the_numbers_of_mlqa(answer, gold, score, equal):
 def test_f1_is_symmetric_and_between_0_and_1(one, other):
     assert score_of(f1(), one, [other]) == score_of(f1(), other, [one])
     assert 0 <= score_of(f1(), one, [other]) <= 1
-
-
-@given(st.text() | PHRASES)
-def test_equal_texts_score_1(text):
-    assert score_of(f1(), text, [text]) == 1
 
 
 @given(PHRASES, st.lists(st.sampled_from(["cat", "the mat", "sat on", "dog"]), min_size=1), st.randoms())
@@ -79,4 +58,3 @@ def test_the_scorer_means_over_turns():
     observed = scorer.observe([turn("in the city of Paris", "Paris, France"), turn("x", "x")])
 
     assert scorer.combine(observed) == pytest.approx((1 / 3 + 1) / 2)
-    assert scorer.signature == "f1:squad+cjk+max|declining:default"

@@ -13,6 +13,7 @@ from replay.statistics import bradley_terry as module
 from replay.statistics.bradley_terry import SLOW, bradley_terry
 from replay.statistics.interval import FEW, Interval, UndefinedNumber
 from replay.statistics.preferences import POINTS, Preference
+from tests.data_tables import from_table
 
 # Games won against each other in the American League, 1987: Agresti, Categorical Data Analysis, section
 # 10.6 (2nd edition), whose estimates with Baltimore at 0 are these.
@@ -99,18 +100,7 @@ def test_strengths_maximize_the_likelihood_whatever_the_order_of_comparisons(com
     assert [found[name] - found[names[0]] for name in names[1:]] == pytest.approx(best, abs=1e-3)
 
 
-@pytest.mark.parametrize(
-    ("won", "reason"),
-    [
-        ([("a", "b", 3), ("b", "c", 1), ("c", "b", 1)], "a won every comparison with others"),
-        ([("b", "a", 3)], "b won every comparison with others"),
-        ([("a", "b", 1), ("b", "a", 1), ("b", "c", 2)], "a, b won every comparison with others"),
-        (
-            [("a", "b", 1), ("b", "a", 1), ("c", "d", 1), ("d", "c", 1)],
-            "no comparisons lead from a, b to c, d",
-        ),
-    ],
-)
+@from_table
 def test_no_strength_is_infinite(won, reason):
     found = bradley_terry(games(*won))
 

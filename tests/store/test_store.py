@@ -19,6 +19,7 @@ from replay.store.database import connect
 from replay.store.reader import DATABASE, RunReader
 from replay.store.store import RunStore
 from replay.store.stored import StoredScore, StoredVerdict
+from tests.data_tables import from_table
 from tests.scorers.turns import NOT_JUDGED
 
 
@@ -253,15 +254,7 @@ async def test_a_conversation_that_starts_again_leaves_no_old_turn(folder):
     store.close()
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        "DROP TABLE turn",
-        "DROP TABLE event; CREATE VIEW event AS SELECT 1 AS id, '' AS at, '' AS kind, '' AS data",
-        "CREATE TRIGGER often AFTER INSERT ON event BEGIN DELETE FROM turn; END",
-        "ALTER TABLE turn ADD COLUMN long TEXT AS (hex(zeroblob(400000000)))",
-    ],
-)
+@from_table
 def test_a_database_with_other_tables_than_ours_is_an_error_of_ours(folder, change):
     RunStore.create(folder, {}).close()
     with closing(sqlite3.connect(folder / DATABASE)) as connection:

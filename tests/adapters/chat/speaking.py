@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from aiohttp import web
@@ -11,7 +13,8 @@ from replay import ChatReply, ChatRequest, Conversation, ToolCall
 from replay_adapters.chat.anthropic import AnthropicAdapter
 from replay_adapters.chat.endpoint import ChatAdapter
 from replay_adapters.chat.openai import OpenAIAdapter
-from tests.adapters.servers import answering, streamed
+from tests.adapters.servers import answering, event, streamed
+from tests.waiting import PATIENCE_S
 
 TALK = Conversation(id="c", turns=())
 REQUEST = ChatRequest(question="Q?", history=(), depth=1)
@@ -24,23 +27,67 @@ def adapter_of(api: str, address: str, **more: Any) -> ChatAdapter:
     return OpenAIAdapter(base_url=address, model="m", api=api, **more)  # type: ignore[arg-type]
 
 
-async def asked_of(
-    api: str, answer: Any, request: ChatRequest = REQUEST, **more: Any
-) -> tuple[ChatReply, Mapping[str, Any]]:
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """What the server was sent."""
+
+    request: web.Request
+    body: Any
+
+
+async def spoken(
+    api: str, answer: Any, request: ChatRequest = REQUEST, *, talk: Conversation = TALK, **more: Any
+) -> tuple[ChatReply, Sent]:
     """The reply, where the server answers with *answer* (events, if it is a tuple), and what was sent."""
-    sent: list[Mapping[str, Any]] = []
+    sent: list[Sent] = []
 
     async def handler(got: web.Request) -> web.StreamResponse:
-        sent.append(await got.json())
+        sent.append(Sent(got, await got.json()))
         return await streamed(got, *answer) if isinstance(answer, tuple) else web.json_response(answer)
 
+    settings = {"stream": isinstance(answer, tuple)} | more
     async with (
         answering(handler) as address,
-        adapter_of(api, address, stream=isinstance(answer, tuple), **more) as adapter,
-        adapter.session(TALK) as session,
+        adapter_of(api, address if api == "anthropic" else f"{address}/v1", **settings) as adapter,
+        adapter.session(talk) as session,
+        asyncio.timeout(PATIENCE_S),
     ):
         reply = await session.ask(request)
     return reply, sent[0]
+
+
+async def asked_of(
+    api: str, answer: Any, request: ChatRequest = REQUEST, **more: Any
+) -> tuple[ChatReply, Mapping[str, Any]]:
+    """The same with the body alone."""
+    reply, sent = await spoken(api, answer, request, **more)
+    return reply, sent.body
+
+
+def named(type: str, **more: Any) -> bytes:
+    """An event whose data say its type as well."""
+    return event({"type": type, **more}, name=type)
+
+
+def response(text: str | None, **more: Any) -> dict[str, Any]:
+    """A reply of the Responses API."""
+    content = [] if text is None else [{"type": "output_text", "text": text, "annotations": []}]
+    message = {"type": "message", "role": "assistant", "content": content}
+    output = [{"type": "reasoning", "summary": []}, message]
+    return {"object": "response", "status": "completed", "output": output, **more}
+
+
+RESPONSE_START = named("response.created", response={"status": "in_progress", "output": []})
+MESSAGE_START = (
+    named("message_start", message={"content": [], "usage": {"input_tokens": 12, "output_tokens": 1}}),
+    named("content_block_start", index=0, content_block={"type": "text", "text": ""}),
+)
+MESSAGE_STOP = (
+    named("content_block_stop", index=0),
+    named("message_delta", delta={"stop_reason": "end_turn"}, usage={"output_tokens": 7}),
+    named("message_stop"),
+)
+"""The events around those with the text, as Anthropic's API sends them."""
 
 
 ORDER = ToolCall(id="t1", name="find_order", arguments='{"order": 17}')

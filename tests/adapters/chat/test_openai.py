@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -11,7 +9,6 @@ from aiohttp import web
 
 from replay import (
     AdapterRefusedError,
-    AdapterReplyError,
     ChatReply,
     ChatRequest,
     Conversation,
@@ -20,28 +17,9 @@ from replay import (
     TokenLogprobs,
     Usage,
 )
-from replay.testing import FAIL, HANG, AdapterContract
 from replay_adapters.chat.openai import OpenAIAdapter
-from tests.adapters.chat.speaking import WHOLE, adapter_of
+from tests.adapters.chat.speaking import WHOLE, adapter_of, spoken
 from tests.adapters.servers import answering, completion
-
-
-async def _model(request: web.Request) -> web.Response:
-    body = await request.json()
-    *before, last = [m["content"] for m in body["messages"] if m["role"] == "user"]
-    if last == HANG:
-        await asyncio.Event().wait()
-    if last == FAIL:
-        return web.json_response({"error": {"message": "no"}}, status=400)
-    return web.json_response(completion(f"{body['user']}, {len(before)} before"))
-
-
-class TestOpenAIAdapter(AdapterContract):
-    @pytest.fixture
-    async def adapter(self) -> AsyncIterator[OpenAIAdapter]:
-        async with answering(_model) as address:
-            yield OpenAIAdapter(base_url=address, model="m", extra={"user": "{{conversation.id}}"})
-
 
 TALK = Conversation(
     id="c",
@@ -61,19 +39,8 @@ REQUEST = ChatRequest(
 
 async def _ask(answer: Any, **settings: Any) -> tuple[ChatReply, web.Request, Any]:
     """The reply to REQUEST, with what the server was sent."""
-    got: list[tuple[web.Request, Any]] = []
-
-    async def handler(request: web.Request) -> web.Response:
-        got.append((request, await request.json()))
-        return web.json_response(answer)
-
-    async with (
-        answering(handler) as address,
-        OpenAIAdapter(base_url=f"{address}/v1/", model="m", **settings) as adapter,
-        adapter.session(TALK) as session,
-    ):
-        reply = await session.ask(REQUEST)
-    return reply, *got[0]
+    reply, sent = await spoken("chat", answer, REQUEST, talk=TALK, **settings)
+    return reply, sent.request, sent.body
 
 
 async def test_it_sends_system_history_and_question_and_leaves_out_what_was_not_answered() -> None:
@@ -144,72 +111,6 @@ async def test_a_text_in_parts_is_put_together() -> None:
     reply, _, _ = await _ask(completion([{"type": "text", "text": "Ye"}, {"type": "text", "text": "s."}]))
 
     assert reply.text == "Yes."
-
-
-@pytest.mark.parametrize(
-    ("answer", "said"),
-    [
-        (completion(None), "without a text"),
-        (completion("  \n"), "without a text"),
-        (completion([]), "without a text"),
-        ({"choices": [{"message": {"content": None, "refusal": "I won't."}}]}, "refusal"),
-        ({"choices": [{"message": {"content": ""}, "finish_reason": "length"}]}, "raise the token limit"),
-        ({"choices": [{"message": {"tool_calls": [{"function": {"name": ""}}, 5]}}]}, "without a text"),
-        ({"choices": []}, "choices[0].message"),
-        ({"choices": [{"message": None}]}, "choices[0].message"),
-        ({"error": {"message": "overloaded"}}, "overloaded"),
-        ([], "choices[0].message"),
-        ("text", "choices[0].message"),
-        (None, "choices[0].message"),
-    ],
-)
-async def test_a_reply_without_a_usable_text_says_why(answer: Any, said: str) -> None:
-    with pytest.raises(AdapterReplyError, match="POST http://127") as caught:
-        await _ask(answer)
-
-    assert said in str(caught.value)
-    assert not caught.value.retryable
-
-
-async def test_a_template_that_does_not_fit_a_conversation_is_a_refusal_of_ours() -> None:
-    with pytest.raises(AdapterRefusedError, match="can't be made") as caught:
-        await _ask(completion("Yes."), system="{{passages[5].text}}")
-
-    assert not caught.value.reached
-
-
-@pytest.mark.parametrize(
-    ("settings", "said"),
-    [
-        ({"base_url": "localhost:8000"}, "base_url"),
-        ({"base_url": "http://me:pw@localhost/v1"}, "credentials"),
-        ({"base_url": "http://h/v1/responses"}, 'ends with "/responses", which is that of api: responses'),
-        (
-            {"base_url": "http://h/v1/chat/completions", "api": "responses"},
-            'ends with "/chat/completions", which is that of api: chat',
-        ),
-        ({"model": " "}, "model is empty"),
-        ({"api_key_env": "NO_SUCH_VARIABLE"}, "NO_SUCH_VARIABLE is not set"),
-        ({"system": "{{passsage}}"}, 'did you mean "passage"'),
-        ({"system": "{{passage"}, "template"),
-        ({"extra": {"stream": True}}, "extra.stream: stream has a setting of its own"),
-        ({"headers_env": {"api-key": "NO_SUCH_VARIABLE"}}, "NO_SUCH_VARIABLE is not set"),
-        ({"extra": {"user": ["{{who}}"]}}, 'extra.user\\[0\\]: there is no variable "who"'),
-        ({"passages_path": "a.[b"}, "passages_path.*not a JMESPath"),
-        ({"headers": {"X": "a\r\nB: c"}}, "line break"),
-        ({"max_reply_bytes": 0}, "max_reply_bytes"),
-    ],
-)
-def test_a_setting_that_cannot_work_is_refused_at_once(settings: dict[str, Any], said: str) -> None:
-    with pytest.raises(ValueError, match=said):
-        OpenAIAdapter(**{"base_url": "http://localhost:8000/v1", "model": "m"} | settings)
-
-
-async def test_an_adapter_that_was_not_entered_says_so() -> None:
-    adapter = OpenAIAdapter(base_url="http://localhost:8000/v1", model="m")
-    async with adapter.session(TALK) as session:
-        with pytest.raises(RuntimeError, match="enter the adapter"):
-            await session.ask(REQUEST)
 
 
 @pytest.mark.parametrize(

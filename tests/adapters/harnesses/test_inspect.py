@@ -33,6 +33,7 @@ from replay.testing import FAIL, HANG, AdapterContract, entered, play
 from replay_adapters.harnesses.inspect import InspectAdapter
 from replay_adapters.harnesses.inspect_messages import reply_of
 from tests.adapters.servers import answering
+from tests.data_tables import from_table
 
 CONVERSATION = Conversation(id="album", turns=())
 TALK = Conversation(
@@ -132,14 +133,7 @@ async def test_an_agents_calls_are_the_turns_steps(tmp_path):
     assert reply.usage is None
 
 
-@pytest.mark.parametrize(
-    ("name", "fault"),
-    [
-        ("agents.py@clark", 'has no "clark"; did you mean "clerk"'),
-        ("agents.py@nothing", 'agent "agents.py@nothing" is none; it is made by a function that has'),
-        ("nowhere/clerk", "can't be made"),
-    ],
-)
+@from_table
 def test_what_is_no_agent_is_named_before_anything_is_asked(tmp_path, name, fault):
     with pytest.raises(Exception, match=fault):
         agent(tmp_path, name)
@@ -324,17 +318,7 @@ async def test_an_answer_without_a_text_is_none(output, why):
     assert failed.value.outcome == "bad-reply"
 
 
-@pytest.mark.parametrize(
-    ("settings", "fault"),
-    [
-        ({"model": "nobody/model"}, 'model "nobody/model": '),
-        ({"model": "mockllm/model", "config": {"temprature": 1}}, 'did you mean "temperature"'),
-        ({"model": "mockllm/model", "config": {"temperature": "hot"}}, "config: "),
-        ({"model": "mockllm/model", "tools": [{"type": "function"}]}, r"tools\[0\] is no tool"),
-        ({"agent": "a.py@b", "model": "mockllm/model"}, "model can't be set for an agent"),
-        ({"model": "mockllm/model", "system": "{{ gold }}"}, "gold"),
-    ],
-)
+@from_table
 def test_a_wrong_setting_is_named_before_anything_is_asked(settings, fault):
     with pytest.raises(ValueError, match=fault):
         InspectAdapter(**settings)

@@ -32,6 +32,7 @@ pytest.importorskip("lm_eval", reason='needs pip install "convreplay[lm-eval]"')
 from lm_eval.api.model import LM
 
 from replay_adapters.harnesses.lm_eval import LmEvalAdapter
+from tests.data_tables import from_table
 
 SYSTEM = "{{ passage }}"
 
@@ -171,17 +172,7 @@ async def test_a_model_that_can_not_be_made_stops_the_run(lm, message):
             await ask(made)
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"model": "hff"}, 'lm-eval has no model "hff"; did you mean "hf"'),
-        ({"batch": 0}, "batch 0 is not a positive whole number"),
-        ({"gather_s": -1}, "gather_s -1 is not a number of seconds from 0 up"),
-        ({"system": "a", "prompt": "b"}, "give one of them"),
-        ({"prompt": "{{ questoin }}"}, 'did you mean "question"'),
-        ({"temperature": 0}, "temperature"),
-    ],
-)
+@from_table
 def test_a_wrong_setting_is_named(settings, message):
     with pytest.raises(ScenarioError, match=message):
         build(LmEvalAdapter, {"model": "dummy"} | settings, folder=Path())

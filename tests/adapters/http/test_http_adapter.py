@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -22,9 +21,7 @@ from replay import (
     Conversation,
     Exchange,
     Passage,
-    ScenarioError,
 )
-from replay.core.settings.plugins import build
 from replay.testing import FAIL, HANG, AdapterContract
 from replay_adapters.http.adapter import HttpAdapter
 from tests.adapters.servers import answering
@@ -65,25 +62,11 @@ SERVER: dict[str, Any] = {
 }
 
 
-class TestWithTheHistorySentAlong(AdapterContract):
-    @pytest.fixture
-    async def adapter(self) -> AsyncIterator[HttpAdapter]:
-        async with answering(Backend().handle) as address:
-            yield HttpAdapter(url=address, **CLIENT)
-
-
 class TestWithASessionIdFromTheReply(AdapterContract):
     @pytest.fixture
     async def adapter(self) -> AsyncIterator[HttpAdapter]:
         async with answering(Backend().handle) as address:
             yield HttpAdapter(url=address, session_id="sid", **SERVER)
-
-
-class TestWithASessionIdOfOurs(AdapterContract):
-    @pytest.fixture
-    async def adapter(self) -> AsyncIterator[HttpAdapter]:
-        async with answering(Backend().handle) as address:
-            yield HttpAdapter(url=address, history="server", **SERVER)
 
 
 TALK = Conversation(id="c", turns=(), passages=(Passage(id="1", text="One.", title="T"),))
@@ -271,52 +254,7 @@ async def test_an_error_in_a_reply_of_success_is_told_as_one(error: Any, kind: t
     assert reply.text == "Yes."
 
 
-async def test_a_template_that_does_not_fit_a_conversation_is_a_refusal_of_ours() -> None:
-    with pytest.raises(AdapterRefusedError, match="can't be made") as caught:
-        await _ask({"text": "Yes."}, body="{{passages[3].text}}")
-
-    assert not caught.value.reached
-
-
 def test_a_session_id_means_that_the_system_keeps_the_history() -> None:
     settings = {"url": "http://localhost/", "answer": "a"}
     assert HttpAdapter(**settings).history == "client"
     assert HttpAdapter(**settings, session_id="sid").history == "server"
-
-
-@pytest.mark.parametrize(
-    ("settings", "said"),
-    [
-        ({"url": "localhost/chat"}, 'url "localhost/chat" is not an address'),
-        ({"url": "{{question}}"}, "is not an address"),
-        ({"url": "http://u:p@h/"}, "credentials"),
-        ({"url": "http://h/{{sesion_id}}"}, 'did you mean "session_id"'),
-        ({"body": {"a": ["{{quesion}}"]}}, r'body\.a\[0\]: there is no variable "quesion"'),
-        ({"body": {"each": {"a": "{{mesage.id}}"}}}, 'body.each.a: .* "mesage"; did you mean "message"'),
-        ({"body": {"a": "{{message.id}}"}}, 'there is no variable "message"; did you mean "messages"'),
-        (
-            {"body": {"each": "{{message.id}}", "if": "message.content"}},
-            r'body.if: "message.content" is a text as it stands; write "{{ message.content }}"',
-        ),
-        (
-            {"open": {"url": "http://h/", "body": {"each": "{{message.id}}"}}},
-            'open.body.each: there is no variable "message"',
-        ),
-        ({"body": "{% if %}"}, "template"),
-        ({"answer": "a["}, "not a JMESPath"),
-        ({"session_id": "a b"}, "not a JMESPath"),
-        ({"headers_env": {"X": "NO_SUCH_VARIABLE"}}, "NO_SUCH_VARIABLE is not set"),
-        ({"headers_env": {"X": "Bearer ${NO_SUCH_VARIABLE}"}}, "NO_SUCH_VARIABLE is not set"),
-        ({"headers_env": {"X": "Bearer sk-literal"}}, "neither the name"),
-        ({"method": "GET", "body": {}}, "a GET request has none"),
-        ({"method": "DELETE"}, "DELETE"),
-        ({"anwser": "x"}, "anwser"),
-    ],
-)
-def test_a_setting_that_cannot_work_is_a_fault_of_the_scenario(
-    settings: dict[str, Any], said: str, tmp_path: Path
-) -> None:
-    with pytest.raises(ScenarioError, match=said) as caught:
-        build(HttpAdapter, {"url": "http://h/", "answer": "a"} | settings, folder=tmp_path)
-
-    assert "sk-literal" not in str(caught.value)

@@ -18,6 +18,7 @@ from replay.core.settings.plugins import build
 from replay_adapters.http.adapter import HttpAdapter
 from replay_adapters.http.oauth2 import AccessTokens, ClientCredentials
 from tests.adapters.servers import answering, unused_address
+from tests.data_tables import from_table
 
 TALK = Conversation(id="c", turns=())
 REQUEST = ChatRequest(question="Q?", history=(), depth=1)
@@ -214,14 +215,7 @@ async def test_secrets_and_tokens_are_hidden() -> None:
     assert shown == "it said ***, *** and ***"
 
 
-@pytest.mark.parametrize(
-    ("settings", "fault"),
-    [
-        ({"client_secret_env": "NOT_SET"}, "variable NOT_SET is not set"),
-        ({"token_url": "login.example"}, "token_url"),
-        ({"scopes": "x"}, 'scopes" is not a setting here; did you mean "scope"'),
-    ],
-)
+@from_table
 def test_wrong_settings_are_faults(settings: dict[str, Any], fault: str) -> None:
     oauth2 = {"token_url": "http://h/t", "client_id_env": "BOT_ID", "client_secret_env": "BOT_SECRET"}
     with pytest.raises(ScenarioError, match=fault):

@@ -5,24 +5,20 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
 from aiohttp import web
 
 from replay import (
-    AdapterError,
     AdapterRefusedError,
     AdapterReplyError,
     ChatReply,
     ChatRequest,
     Conversation,
     Passage,
-    ScenarioError,
 )
-from replay.core.settings.plugins import build
-from replay.testing import FAIL, HANG, AdapterContract, entered
+from replay.testing import FAIL, HANG, entered
 from replay_adapters.http.rasa import RasaAdapter
 from tests.adapters.servers import answering, running
 
@@ -59,13 +55,6 @@ class Rasa:
         app.router.add_post("/webhooks/rest/webhook", self.webhook)
         async with running(app) as address:
             yield address
-
-
-class TestTheContract(AdapterContract):
-    @pytest.fixture
-    async def adapter(self) -> AsyncIterator[RasaAdapter]:
-        async with Rasa().running() as address:
-            yield RasaAdapter(base_url=address + "/", metadata={"id": "{{conversation.id}}"})
 
 
 async def _ask(replied: Any, **settings: Any) -> tuple[ChatReply, web.Request, Any]:
@@ -148,16 +137,6 @@ async def test_tokens_come_from_the_environment_and_are_shown_nowhere(
     assert "?..." in str(caught.value)
 
 
-async def test_a_wrong_token_is_a_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RASA_TOKEN", "wrong-token")
-    async with Rasa(token="right-token").running() as address:
-        adapter = RasaAdapter(base_url=address, token_env="RASA_TOKEN")
-        async with entered(adapter), adapter.session(TALK) as session:
-            with pytest.raises(AdapterRefusedError, match="check the token") as caught:
-                await session.ask(REQUEST)
-    assert (caught.value.status, caught.value.retryable) == (401, False)
-
-
 @pytest.mark.parametrize(
     ("replied", "said"),
     [
@@ -174,35 +153,3 @@ async def test_a_reply_that_says_nothing_is_a_bad_reply(replied: Any, said: str)
         await _ask(replied)
 
     assert (caught.value.retryable, caught.value.reached) == (False, True)
-
-
-async def test_what_is_not_rasa_is_a_failure() -> None:
-    async def page(request: web.Request) -> web.Response:
-        return web.Response(text="<html>")
-
-    async with (
-        answering(page) as address,
-        entered(RasaAdapter(base_url=address)) as adapter,
-        adapter.session(TALK) as session,
-    ):
-        with pytest.raises(AdapterError, match="can't be read as JSON"):
-            await session.ask(REQUEST)
-
-
-@pytest.mark.parametrize(
-    ("settings", "said"),
-    [
-        ({"base_url": "localhost:5005"}, "is not an address"),
-        ({"base_url": "http://u:p@h"}, "credentials"),
-        ({"token_env": "NO_SUCH_VARIABLE"}, "NO_SUCH_VARIABLE is not set"),
-        ({"jwt_env": "NO_SUCH_VARIABLE"}, "NO_SUCH_VARIABLE is not set"),
-        ({"metadata": {"a": "{{quesion}}"}}, 'did you mean "question"'),
-        ({"passages": "a["}, "not a JMESPath"),
-        ({"history": "client"}, "history"),
-    ],
-)
-def test_a_setting_that_cannot_work_is_a_fault_of_the_scenario(
-    settings: dict[str, Any], said: str, tmp_path: Path
-) -> None:
-    with pytest.raises(ScenarioError, match=said):
-        build(RasaAdapter, settings, folder=tmp_path)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from aiohttp import web
 
-from replay import AdapterRefusedError, ChatRequest, Conversation, Exchange, Passage, ScenarioError
-from replay.core.settings.plugins import build
+from replay import AdapterRefusedError, ChatRequest, Conversation, Exchange, Passage
 from replay.testing import FAIL, HANG, AdapterContract
 from replay_adapters.http.adapter import HttpAdapter
 from tests.adapters.servers import answering
@@ -156,18 +154,3 @@ async def test_without_being_asked_for_no_cookies_are_kept() -> None:
         texts = [(await session.ask(REQUEST)).text for _ in range(2)]
 
     assert texts == ["c: 0 before"] * 2
-
-
-@pytest.mark.parametrize(
-    ("settings", "fault"),
-    [
-        ({"method": "GET", "form": {}}, "form: a GET request has none"),
-        ({"body": {}, "form": {}}, "body and form are both set"),
-        ({"params": {"q": "{{questoin}}"}}, r'params\.q: there is no variable "questoin"; did you mean'),
-        ({"form": {"q": ["{{x}}"]}}, r'form\.q\[0\]: there is no variable "x"'),
-        ({"cookies": "all"}, '"all" is not allowed'),
-    ],
-)
-def test_settings_that_do_not_go_together_are_faults(settings: dict[str, Any], fault: str) -> None:
-    with pytest.raises(ScenarioError, match=fault):
-        build(HttpAdapter, {"url": "http://h", "answer": "a", **settings}, folder=Path())

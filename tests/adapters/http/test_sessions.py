@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -19,11 +18,9 @@ from replay import (
     ChatReply,
     ChatRequest,
     Conversation,
-    ScenarioError,
 )
 from replay.core.asking.retries import RetryingClient, RetryPolicy
 from replay.core.safety.host_consent import hosts_to_confirm
-from replay.core.settings.plugins import build
 from replay.testing import HANG
 from replay_adapters.http import session as session_module
 from replay_adapters.http.adapter import HttpAdapter
@@ -282,31 +279,3 @@ def test_load_on_whoever_opens_or_closes_sessions_is_to_be_confirmed() -> None:
     }
 
     assert hosts_to_confirm([settings]) == ["192.0.2.1", "192.0.2.2"]
-
-
-@pytest.mark.parametrize(
-    ("settings", "fault"),
-    [
-        ({"open": {}}, r"settings\.open\.url +is required"),
-        ({"open": {"url": "http://h", "bdy": 1}}, 'bdy" is not a setting here; did you mean "body"'),
-        ({"open": {"url": "nowhere"}}, r'open\.url "nowhere" is not an address'),
-        ({"open": {"url": "http://u:p@h"}}, r"open\.url holds credentials"),
-        ({"open": {"url": "http://h", "method": "DROP"}}, '"DROP" is not allowed'),
-        ({"open": {"url": "http://h", "method": "GET", "body": 1}}, r"open\.body: a GET request has none"),
-        (
-            {"open": {"url": "http://h", "body": "{{question}}"}},
-            r'open\.body: there is no variable "question"',
-        ),
-        (
-            {"open": {"url": "http://h/{{session_id}}"}, "session_id": "a"},
-            r'open\.url: there is no variable "ses',
-        ),
-        (
-            {"close": {"url": "http://h", "params": {"n": "{{depth}}"}}},
-            r"close\.params\.n: there is no variable",
-        ),
-    ],
-)
-def test_settings_that_cannot_work_are_faults(settings: dict[str, Any], fault: str) -> None:
-    with pytest.raises(ScenarioError, match=fault):
-        build(HttpAdapter, {"url": "http://h", "answer": "a", **settings}, folder=Path())

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -14,43 +12,32 @@ from replay import (
     AdapterCutOffError,
     AdapterError,
     AdapterRateLimitedError,
+    AdapterRefusedError,
     AdapterReplyError,
     ChatReply,
     ChatRequest,
     Conversation,
     Passage,
 )
-from replay.testing import FAIL, HANG, AdapterContract
 from replay_adapters.http.adapter import HttpAdapter
-from tests.adapters.servers import answering, cutting, event, playing, streamed
-from tests.waiting import PATIENCE_S
+from tests.adapters.servers import answering, cutting, event, streamed
 
 TALK = Conversation(id="c", turns=())
 REQUEST = ChatRequest(question="Q?", history=(), depth=1)
 SSE: dict[str, Any] = {"stream": "sse", "piece": "text", "body": {"q": "{{question}}"}}
 LINES: dict[str, Any] = {**SSE, "stream": "json-lines"}
+LANGSERVE: dict[str, Any] = {
+    "stream": "sse-named",
+    "piece": "event == 'data' && data",
+    "until": "event == 'end'",
+    "error": "event == 'error' && data",
+}
+END = b"event: end\r\n\r\n"
+"""As sse-starlette sends it: without data, so that a browser would pass it over."""
 
 
-async def _backend(request: web.Request) -> web.StreamResponse:
-    body = await request.json()
-    if body["q"] == FAIL:
-        return web.Response(status=422, text="no")
-    response = web.StreamResponse()
-    await response.prepare(request)
-    for piece in (f"{body['id']}: ", f"{len(body['log'])} before"):
-        await response.write(event({"text": piece}))
-        if body["q"] == HANG:
-            await asyncio.Event().wait()
-    await response.write(event("[DONE]"))
-    return response
-
-
-class TestStreaming(AdapterContract):
-    @pytest.fixture
-    async def adapter(self) -> AsyncIterator[HttpAdapter]:
-        body = {"q": "{{question}}", "id": "{{conversation.id}}", "log": "{{history}}"}
-        async with answering(_backend) as address:
-            yield HttpAdapter(url=address, stream="sse", piece="text", until="[DONE]", body=body)
+def _named(**settings: Any) -> dict[str, Any]:
+    return {"stream": "sse-named", **settings}
 
 
 async def _ask(*parts: bytes, **settings: Any) -> ChatReply:
@@ -95,6 +82,26 @@ def _line(value: Any) -> bytes:
         (SSE | {"join": "last"}, [event({"text": "Y"}), event({"text": "Yes."}), event({"text": None})]),
         (LINES, [_line({"text": "Ye"}), b"\r\n", _line({"text": "s."}).strip()]),
         (LINES | {"until": "done"}, [_line({"text": "Yes."}) + _line({"done": True}), b"{"]),
+        # ``sse-named``: which event is what is said by its name.
+        (LANGSERVE, [event({"run_id": "1"}, "metadata"), event('"Ye"', "data"), event('"s."', "data"), END]),
+        # An event without a name is called message, and without data it is none.
+        (_named(piece="event == 'message' && data"), [event('"Yes."'), b"data:\n\n", event('"No."', "x")]),
+        # Data that aren't JSON are a text; Assistants end with one.
+        (
+            _named(piece="event == 'delta' && data.text", until="event == 'done'"),
+            [event({"text": "Yes."}, "delta"), event("[DONE]", "done"), event("{", "x")],
+        ),
+        (_named(piece="event == 'text' && data"), [event("Yes", "text"), event(".", "text")]),
+        (_named(piece="data.text", until="[DONE]"), [event({"text": "Yes."}), event("[DONE]")]),
+        # The whole answer goes before its pieces.
+        (
+            _named(piece="event == 'delta' && data", answer="event == 'final' && data.answer"),
+            [event('"Yes, "', "delta"), event('"er"', "delta"), event({"answer": "Yes."}, "final")],
+        ),
+        (
+            _named(answer="event == 'values' && data[-1]"),
+            [event(["Q?"], "values"), event(["Q?", "Yes."], "values")],
+        ),
     ],
 )
 async def test_a_text_is_taken_from_each_event(settings: dict[str, Any], parts: list[bytes]) -> None:
@@ -108,19 +115,6 @@ async def test_numbers_are_texts_and_pieces_are_timed() -> None:
     assert reply.times is not None
     assert reply.times.first_token is not None
     assert len(reply.times.token_gaps_100us) == 1
-
-
-@pytest.mark.parametrize("until", ["[DONE]", "done"])
-async def test_nothing_is_waited_for_after_the_last_event(until: str) -> None:
-    stream = event({"text": "Yes."}) + event({"done": True}) + event("[DONE]")
-    head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n" % len(stream)
-    async with (
-        playing(head + stream + b"\r\n", stay=True) as address,
-        HttpAdapter(url=address, until=until, **SSE) as adapter,
-        adapter.session(TALK) as session,
-        asyncio.timeout(PATIENCE_S),
-    ):
-        assert (await session.ask(REQUEST)).text == "Yes."
 
 
 async def test_session_and_passages_are_those_of_the_last_event_that_has_them() -> None:
@@ -181,44 +175,6 @@ async def test_a_session_goes_on_with_the_id_of_a_stream_that_was_cut() -> None:
     assert sent == [None, "s1"]
 
 
-@pytest.mark.parametrize("framing", ["chunked", "length", "close"])
-@pytest.mark.parametrize("settings", [SSE | {"until": "[DONE]"}, LINES | {"until": "done"}])
-async def test_a_stream_cut_anywhere_is_told_with_the_text_that_had_come(
-    framing: str, settings: dict[str, Any]
-) -> None:
-    make = event if settings["stream"] == "sse" else _line
-    parts = [
-        make({"text": "Schö"}),
-        make({"text": "n."}),
-        make("[DONE]" if make is event else {"done": True}),
-    ]
-    stream = b"".join(parts)
-    outcomes = []
-    async with cutting(stream) as address:
-        for much in range(0, len(stream) + 1, 3):
-            ended = "".join(
-                text
-                for text, place in (("Schö", len(parts[0])), ("n.", len(parts[0] + parts[1])))
-                # The line's own end may be missing where the server ended the stream.
-                if much >= place - (framing == "close" and make is _line)
-            )
-            try:
-                async with (
-                    HttpAdapter(url=f"{address}/{much}/{framing}/", **settings) as adapter,
-                    adapter.session(TALK) as session,
-                ):
-                    text = (await session.ask(REQUEST)).text
-            except AdapterError as error:
-                outcomes.append(error.outcome)
-                text = error.partial if isinstance(error, AdapterCutOffError) else ""
-                assert (error.outcome == "cut-off") == bool(ended)  # noqa: PT017
-            else:
-                outcomes.append("answered")
-            assert text == ended
-
-    assert {"cut-off", "connection-failed"} <= set(outcomes) <= {"cut-off", "connection-failed", "answered"}
-
-
 async def test_without_an_end_mark_only_http_can_tell_of_a_cut() -> None:
     stream = event({"text": "Yes."}) + event({"text": " No."})
     async with cutting(stream) as address:
@@ -249,6 +205,50 @@ async def test_without_an_end_mark_only_http_can_tell_of_a_cut() -> None:
             AdapterRateLimitedError,
             "429",
         ),
+        (
+            LANGSERVE,
+            [event('"Ye"', "data")],
+            AdapterCutOffError,
+            "before the event that until \"event == 'end'\"",
+        ),
+        (LANGSERVE, [], AdapterConnectionError, "before any text"),
+        (LANGSERVE, [END], AdapterReplyError, "gives no text in any of 1 events"),
+        (LANGSERVE, [event({"a": 1}, "data")], AdapterReplyError, "something else than a text"),
+        (LANGSERVE, [event("true", "data")], AdapterReplyError, "something else than a text"),
+        (
+            LANGSERVE,
+            [event('{"text": "Ye', "data"), END],
+            AdapterReplyError,
+            "event 1 of the stream can't be read",
+        ),
+        (LANGSERVE, [event('"Ye', "data"), END], AdapterReplyError, "event 1 of the stream can't be read"),
+        (
+            LANGSERVE,
+            [event({"status_code": 500}, "error")],
+            AdapterRefusedError,
+            "the fault is on the system's side",
+        ),
+        (LANGSERVE, [event("out of paper", "error")], AdapterRefusedError, "out of paper"),
+        # Gradio's, which has no data unless the app shows its errors.
+        (
+            _named(piece="data", error="event == 'error'"),
+            [event("null", "error")],
+            AdapterRefusedError,
+            '"event":"err',
+        ),
+        (
+            _named(piece="data", error="event == 'error'"),
+            [event({"status_code": 429}, "error")],
+            AdapterError,
+            "ask less often",
+        ),
+        (
+            _named(piece="event == 'delta' && data", answer="event == 'final' && data"),
+            [event('"Ye"', "delta")],
+            AdapterCutOffError,
+            "before an event with the answer",
+        ),
+        (_named(answer="event == 'final' && data"), [event('"Ye"', "delta")], AdapterReplyError, "answer"),
     ],
 )
 async def test_a_stream_that_cannot_be_used_says_why(
@@ -260,24 +260,21 @@ async def test_a_stream_that_cannot_be_used_says_why(
     assert said in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("settings", "said"),
-    [
-        ({}, "answer is missing"),
-        ({"stream": "sse"}, "piece is missing"),
-        ({"stream": "sse-named", "format": "text"}, "piece is missing"),
-        ({"answer": "a", "piece": "a"}, "piece is for streams of events"),
-        ({"answer": "a", "until": "a"}, "until is for streams"),
-        ({"stream": "sse", "piece": "a["}, "piece.*not a JMESPath"),
-        ({"stream": "sse", "piece": "a", "until": "a["}, "until.*not a JMESPath"),
-        ({"stream": "sse", "piece": "a", "error": "a["}, "error.*not a JMESPath"),
-        ({"stream": "sse", "answer": "a["}, "answer.*not a JMESPath"),
-        ({"stream": "text", "piece": "a"}, "piece is for streams of events; a text is all answer"),
-        ({"stream": "text", "passages": "a"}, "passages is for streams of events"),
-        ({"stream": "text", "join": "last"}, "join: a text comes bit by bit"),
-        ({"stream": "json-lines", "format": "text"}, "json-lines are JSON; set stream: text"),
-    ],
-)
-def test_settings_that_do_not_go_together_are_refused(settings: dict[str, Any], said: str) -> None:
-    with pytest.raises(ValueError, match=said):
-        HttpAdapter(url="http://localhost/", **settings)
+async def test_pieces_are_timed_and_the_whole_answer_is_none_of_them() -> None:
+    settings = _named(piece="event == 'delta' && data", answer="event == 'final' && data")
+    parts = [event('"Ye"', "delta"), event('"s."', "delta"), event('"Yes."', "final")]
+
+    timed = (await _ask(*parts, **settings)).times
+    alone = (await _ask(parts[-1], **settings)).times
+
+    assert timed is not None
+    assert alone is not None
+    assert len(timed.token_gaps_100us) == 1
+    assert alone.first_token is not None
+
+
+async def test_an_error_event_with_a_status_is_asked_again_as_that_status_says() -> None:
+    for status, retryable in ((500, True), (400, False)):
+        with pytest.raises(AdapterRefusedError) as caught:
+            await _ask(event({"status_code": status}, "error"), **LANGSERVE)
+        assert caught.value.retryable == retryable

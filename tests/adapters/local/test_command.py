@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import os
-import signal
-import subprocess
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -23,12 +19,11 @@ from replay import (
     Conversation,
     Exchange,
     Passage,
-    ScenarioError,
 )
-from replay.core.settings.plugins import build
 from replay.testing import FAIL, HANG, AdapterContract, entered
 from replay_adapters.local.command import CommandAdapter, CommandSession
-from tests.waiting import PATIENCE_S, others_first, until, until_async
+from tests.data_tables import from_table
+from tests.waiting import until, until_async
 
 TALK = Conversation(id="c", turns=(), passages=(Passage(id="1", text="One.", title="T"),))
 REQUEST = ChatRequest(question="Q?", history=(Exchange(question="A?", answer="A."),), depth=2)
@@ -167,18 +162,7 @@ async def test_a_program_in_the_scenarios_folder_is_found_by_its_path(tmp_path: 
         assert (await session.ask(REQUEST)).text == "Yes."
 
 
-@pytest.mark.parametrize(
-    ("death", "said"),
-    [
-        ("sys.exit(3)", "ended with exit code 3 before it answered"),
-        ("os.kill(os.getpid(), signal.SIGKILL)", "was ended by SIGKILL before it answered"),
-        (
-            "print('{\"ans', end=''); sys.exit(1)",
-            'exit code 1 before it answered, in the middle of a line: "{"ans"',
-        ),
-        ("raise ValueError('no model')", 'last words on stderr: ".*Traceback.*ValueError: no model"'),
-    ],
-)
+@from_table
 async def test_a_program_that_dies_says_how_and_why_and_is_started_again(
     death: str, said: str, tmp_path: Path
 ) -> None:
@@ -228,21 +212,7 @@ sys.exit(1)
     assert len(str(caught.value)) < 500
 
 
-@pytest.mark.parametrize(
-    ("printed", "settings", "said"),
-    [
-        ("print('Loading...')", {}, 'can\'t be read as JSON.*: "Loading..."; let it print answers only'),
-        ("print('[' * 100_000)", {}, "nested too deeply"),
-        ("sys.stdout.buffer.write(bytes([255, 10]))", {}, "can't be read as JSON"),
-        ("print()", {}, "an empty body"),
-        ("say(text='Yes.')", {}, 'answer "answer" gives nothing.*check the path'),
-        ("say(answer=' ')", {}, "an empty text"),
-        ("say(answer=['Yes.'])", {}, "a list, not a text"),
-        ("say(answer='Yes.', docs=5)", {"passages": "docs"}, 'passages "docs" gives'),
-        ("say(answer='x' * 200_000)", {"max_line_bytes": 100_000}, "more than 100000 bytes; raise max_line"),
-        ("sys.stdout.write('x' * 5_000_000)", {"max_line_bytes": 100_000}, "more than 100000 bytes"),
-    ],
-)
+@from_table
 async def test_a_line_that_is_of_no_use_is_a_bad_reply(
     printed: str, settings: dict[str, Any], said: str, tmp_path: Path
 ) -> None:
@@ -361,167 +331,3 @@ say(answer="left over")
         assert not caplog.records
     assert '"left over"' in caplog.text
     assert "its answers may be those of turns before" in caplog.text
-
-
-def _alive(pid: int) -> bool:
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except FileNotFoundError:
-        return False
-    return state != "Z"  # an orphan that nobody has collected yet has ended all the same
-
-
-STUBBORN = """
-signal.signal(signal.SIGTERM, signal.SIG_IGN)
-child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(3600)"])
-for _ in asked():
-    open("pids", "w").write(f"{os.getpid()} {child.pid}")
-    os.rename("pids", "pids.done")
-    if "hang" in sys.argv:
-        time.sleep(3600)
-    say(answer="Yes.")
-time.sleep(3600)
-"""
-
-
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks at /proc")
-@pytest.mark.parametrize("per", ["conversation", "run"])
-@pytest.mark.parametrize("how", ["closed", "cancelled"])
-async def test_a_program_is_ended_with_all_it_started(how: str, per: str, tmp_path: Path) -> None:
-    arguments = ("hang",) if how == "cancelled" else ()
-    async with _asking(
-        tmp_path, STUBBORN, command=("python", "bot.py", *arguments), per=per, grace_s=0.05
-    ) as session:
-        ask = asyncio.create_task(session.ask(REQUEST))
-        await until_async((tmp_path / "pids.done").exists)
-        if how == "cancelled":
-            ask.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await ask
-        else:
-            await ask
-        pids = [int(pid) for pid in (tmp_path / "pids.done").read_text().split()]
-        if how == "closed":
-            assert all(map(_alive, pids))
-
-    await until_async(lambda: not any(map(_alive, pids)))
-
-
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks at /proc")
-async def test_a_cancelled_run_does_not_wait_for_a_program_that_does_not_end(tmp_path: Path) -> None:
-    adapter = _adapter(tmp_path, STUBBORN, grace_s=3600.0)
-
-    async def play() -> None:
-        async with entered(adapter), adapter.session(TALK) as session:
-            await session.ask(REQUEST)
-            running.set()
-
-    running = asyncio.Event()
-    run = asyncio.create_task(play())
-    async with asyncio.timeout(PATIENCE_S):
-        await running.wait()
-        await others_first()  # so that it waits for the program to end by itself
-        run.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await run
-
-    pid = int((tmp_path / "pids.done").read_text().split()[0])
-    with pytest.raises(ProcessLookupError):
-        os.kill(pid, 0)
-
-
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks at /proc")
-@pytest.mark.parametrize("per", ["conversation", "run"])
-@pytest.mark.parametrize("how", ["SIGKILL", pytest.param("SIGTERM", marks=pytest.mark.long)])
-def test_a_program_ends_with_the_run_that_started_it(how: str, per: str, tmp_path: Path) -> None:
-    """With what it started, though it reads nothing, ignores SIGTERM, and nobody is left to end it."""
-    _adapter(tmp_path, STUBBORN)
-    talk = {"id": "c", "turns": [{"question": "Q?"}]}
-    (tmp_path / "talks.jsonl").write_text(json.dumps(talk) + "\n")
-    settings = {"command": ["python", "bot.py", "hang"], "per": per, "grace_s": 0.05}
-    content = {
-        "name": "killed",
-        "data": {"path": "talks.jsonl"},
-        "systems": [{"name": "s", "adapter": "command", "settings": settings}],
-        "policies": ["gold"],
-    }
-    (tmp_path / "s.yaml").write_text(json.dumps(content))
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    with subprocess.Popen([sys.executable, "-m", "replay", "run", "s.yaml"], cwd=tmp_path, **quiet) as run:
-        until((tmp_path / "pids.done").exists)
-        pids = [int(pid) for pid in (tmp_path / "pids.done").read_text().split()]
-        assert all(map(_alive, pids))
-        run.send_signal(getattr(signal, how))
-        run.wait(PATIENCE_S)
-    try:
-        until(lambda: not any(map(_alive, pids)))
-    finally:
-        for pid in filter(_alive, pids):
-            os.kill(pid, signal.SIGKILL)
-
-
-async def test_a_program_has_no_children_but_its_own(tmp_path: Path) -> None:
-    """One that waits for all of them would never be done."""
-    program = """
-for _ in asked():
-    try:
-        os.wait()
-    except ChildProcessError:
-        say(answer="none")
-"""
-    async with _asking(tmp_path, program) as session:
-        assert (await session.ask(REQUEST)).text == "none"
-
-
-async def test_variables_have_any_name(tmp_path: Path) -> None:
-    program = "for _ in asked(): say(answer=os.environ['app.mode'] + os.environ['plain'])"
-    async with _asking(tmp_path, program, environment={"app.mode": "a b;$c", "plain": "=d"}) as session:
-        assert (await session.ask(REQUEST)).text == "a b;$c=d"
-
-
-async def test_a_program_that_went_away_cannot_be_started(tmp_path: Path) -> None:
-    program = tmp_path / "bot"
-    program.write_text("#!/bin/sh\ncat\n")
-    program.chmod(0o755)
-    adapter = CommandAdapter(folder=tmp_path, command=("./bot",))
-    program.unlink()
-    async with entered(adapter), adapter.session(TALK) as session:
-        with pytest.raises(AdapterConnectionError, match=r"can't be started .*no such program any more"):
-            await session.ask(REQUEST)
-
-
-async def test_a_well_behaved_program_may_finish_its_work(tmp_path: Path) -> None:
-    program = "for _ in asked(): say(answer='Yes.')\nopen('finished', 'w').close()"
-    async with _asking(tmp_path, program, grace_s=10.0) as session:
-        await session.ask(REQUEST)
-
-    assert (tmp_path / "finished").exists()
-
-
-@pytest.mark.parametrize(
-    ("settings", "said"),
-    [
-        ({"command": []}, "names no program"),
-        ({"command": "python bot.py"}, "list|tuple"),
-        ({"command": ["no-such-program-anywhere"]}, "on the PATH"),
-        ({"command": ["./no-such-program"]}, "that can be run"),
-        ({"command": ["python", "no-such-file.py"]}, "there is no file"),
-        ({"send": {"a": "{{quesion}}"}}, r'send\.a: there is no variable "quesion"'),
-        ({"per": "run", "send": {"q": "{{question}}"}}, "needs {{session_id}}"),
-        ({"answer": "a["}, "not a JMESPath"),
-        ({"grace_s": 0}, "grace_s 0"),
-        ({"max_line_bytes": 0}, "max_line_bytes 0"),
-        ({"per": "turn"}, "turn"),
-    ],
-)
-def test_a_setting_that_cannot_work_is_a_fault_of_the_scenario(
-    settings: dict[str, Any], said: str, tmp_path: Path
-) -> None:
-    with pytest.raises(ScenarioError, match=said):
-        build(CommandAdapter, {"command": [sys.executable]} | settings, folder=tmp_path)
-
-
-def test_it_names_the_program_that_it_runs(tmp_path: Path) -> None:
-    adapter = _adapter(tmp_path, "", command=("python", "bot.py", "a b"))
-
-    assert adapter.local_code == "python bot.py 'a b'"

@@ -17,6 +17,7 @@ from replay_adapters.local.question import can_answer, leans
 from replay_adapters.local.sentence_index import index_of
 from replay_adapters.local.sentences import split_sentences
 from replay_adapters.local.stems import content_stems, stem
+from tests.data_tables import from_table
 
 TEXTS = (
     "Mira Okafor was born in Port Ellis. She recorded Stone Garden in 1987. Critics praised the album.",
@@ -108,14 +109,7 @@ def test_a_question_leans_on_what_was_said_if_a_word_stands_for_it(question: str
     assert leans(question) is expected
 
 
-@pytest.mark.parametrize(
-    ("question", "answer", "other"),
-    [
-        ("Who paid for it?", "It was paid for by Mira.", "It was paid for by a guild."),
-        ("How many came?", "Twelve people came.", "Many people came."),
-        ("Why did it close?", "It closed because of the snow.", "It closed in the winter."),
-    ],
-)
+@from_table
 def test_a_name_a_number_or_a_reason_is_known_where_it_is_asked_for(
     question: str, answer: str, other: str
 ) -> None:
@@ -197,18 +191,12 @@ def test_the_answers_do_not_depend_on_the_hash_seed() -> None:
         "from tests.adapters.local.test_extractive import QUESTIONS, TEXTS, _played, _talk\n"
         "print(_played(_talk(*TEXTS), QUESTIONS))"
     )
-    printed = {
-        subprocess.run(
-            [sys.executable, "-c", program],
-            env={"PYTHONHASHSEED": seed, "PYTHONPATH": "."},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        for seed in ("1", "2")
-    }
+    environment = {"PYTHONHASHSEED": "1", "PYTHONPATH": "."}
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
+    )
 
-    assert printed == {f"{_played(_talk(*TEXTS), QUESTIONS)}\n"}
+    assert done.stdout == f"{_played(_talk(*TEXTS), QUESTIONS)}\n"
 
 
 async def test_an_ask_takes_less_than_a_millisecond() -> None:
@@ -226,20 +214,7 @@ async def test_an_ask_takes_less_than_a_millisecond() -> None:
     assert took_s < 0.005  # measured 0.0005; the rest is for slower machines
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        "record records recorded recording",
-        "plan plans planned planning",
-        "city cities",
-        "study studies studied studying",
-        "album album's albums",
-        "class classes",
-        "stop stopped",
-        "final finally",
-        "meet met meets meeting",
-    ],
-)
+@from_table
 def test_forms_of_a_word_have_one_stem(words: str) -> None:
     assert len({stem(word) for word in words.split()}) == 1
 
@@ -259,17 +234,7 @@ def test_sentences_are_cut_and_straightened() -> None:
     assert found == ["One is here.", "Two! ...", "Is it three?"]
 
 
-@pytest.mark.parametrize(
-    "sentences",
-    [
-        ["Dr. J. Smith of the U.S. Navy met Mrs. Vane at 5 p.m. on Jan. 3.", "Then he left."],
-        ["“Is it?”", "she asked him.", "Yes!", "It cost $1.50, e.g. here."],
-        ["I don't.", "It was made by NASA.", "Wait ... no, it is not"],
-        ["The end.", "Then a space was missing.", "See www.example.com/a?b=c.", "1.", "First"],
-        ["The U. K. and France miss it.", "They miss.", "We mar.", "He is in Mass. again."],
-        ["東京です。", "そうですか？", "はい"],
-    ],
-)
+@from_table
 def test_sentences_are_those_of_a_tokenizer_that_knows_english(sentences: list[str]) -> None:
     text = " ".join(sentences).replace("end. Then", "end.Then")
     assert split_sentences(text) == sentences

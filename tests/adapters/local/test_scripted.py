@@ -17,7 +17,6 @@ from replay import (
     Conversation,
     Exchange,
     Passage,
-    ScenarioError,
     Turn,
 )
 from replay.core.settings.plugins import build
@@ -29,6 +28,7 @@ from replay_adapters.local.scripted import (
     ScriptedAnswer,
     ScriptedFault,
 )
+from tests.data_tables import from_table
 
 HARBOURS = {f"harbour-{n}": [f"harbour-{n}!"] * 3 for n in range(1, 21)}
 
@@ -133,19 +133,7 @@ async def test_the_log_of_what_was_asked_is_bounded() -> None:
     assert len(adapter.requests) == REQUESTS_KEPT
 
 
-@pytest.mark.parametrize(
-    ("fault", "outcome", "retryable", "reached"),
-    [
-        ({"kind": "timeout"}, "timed-out", False, True),
-        ({"kind": "connection"}, "connection-failed", True, False),
-        ({"kind": "rate-limited", "retry_after_s": 2.0}, "rate-limited", True, False),
-        ({"kind": "refused"}, "refused", False, True),
-        ({"kind": "refused", "status": 503}, "refused", True, True),
-        ({"kind": "refused", "retryable": True}, "refused", True, True),
-        ({"kind": "bad-reply"}, "bad-reply", False, True),
-        ({"kind": "connection", "retryable": False}, "connection-failed", False, False),
-    ],
-)
+@from_table
 async def test_a_fault_is_raised_as_it_is_written(
     fault: dict[str, Any], outcome: str, retryable: bool, reached: bool
 ) -> None:
@@ -158,18 +146,7 @@ async def test_a_fault_is_raised_as_it_is_written(
     assert error.retry_after_s == fault.get("retry_after_s")
 
 
-@pytest.mark.parametrize(
-    ("fault", "expected"),
-    [
-        ({}, "x x x x x"),
-        ({"conversation": "d"}, ". . . . ."),
-        ({"depth": 2}, ". . x x ."),
-        ({"attempt": 1}, "x . x . x"),
-        ({"attempt": 2, "depth": 1}, ". x . . ."),
-        ({"every": 2}, ". x . x ."),
-        ({"every": 2, "depth": 2}, ". . . x ."),
-    ],
-)
+@from_table
 async def test_a_fault_strikes_where_all_its_conditions_hold(fault: dict[str, Any], expected: str) -> None:
     adapter = ScriptedAdapter(answers=["."] * 3, faults=[ScriptedFault(kind="refused", **fault)])
     for _ in range(2):  # each session counts anew
@@ -228,25 +205,3 @@ def test_settings_are_read_as_a_scenario_writes_them(tmp_path: Path) -> None:
         faults=[ScriptedFault(kind="rate-limited", depth=2, attempt=1, retry_after_s=0.1)],
         history="server",
     )
-
-
-@pytest.mark.parametrize(
-    ("settings", "said"),
-    [
-        ({"delay_s": -1}, "delay_s -1.0 is not a number of seconds"),
-        ({"delay_s": [2, 1]}, "give the smaller one first"),
-        ({"answers": "missing.yaml"}, "can't be read"),
-        ({"answers": "broken.yaml"}, "can't be read"),
-        ({"answers": "shape.yaml"}, "expected a list of answers"),
-        ({"faults": [{"kind": "boom"}]}, r'faults\[0\].kind +"boom" is not allowed'),
-        ({"faults": [{"kind": "hang", "dept": 1}]}, "dept"),
-        ({"faults": [{"kind": "hang", "depth": 0}]}, "depth 0"),
-    ],
-)
-def test_a_setting_that_cannot_work_is_a_fault_of_the_scenario(
-    settings: dict[str, Any], said: str, tmp_path: Path
-) -> None:
-    (tmp_path / "broken.yaml").write_text("a: [")
-    (tmp_path / "shape.yaml").write_text("5")
-    with pytest.raises(ScenarioError, match=said):
-        build(ScriptedAdapter, settings, folder=tmp_path)

@@ -24,6 +24,7 @@ from replay_adapters.local.extractive import ExtractiveAdapter
 from replay_adapters.local.scripted import ScriptedAdapter
 from tests.cli.command import replay_cli
 from tests.counting import Counting
+from tests.data_tables import from_table
 from tests.waiting import PATIENCE_S
 
 TOKEN = "0123456789abcdef-0123456789abcdef"
@@ -178,16 +179,7 @@ async def test_a_large_body_is_read_apart_from_the_event_loop(monkeypatch: pytes
         assert (await waiting)[0] == 200
 
 
-@pytest.mark.parametrize(
-    ("sent", "limit"),
-    [
-        ("", "HEADERS_WITHIN_S"),
-        ("POST /chat HTTP/1.1\r\nX-A: b\r\n", "HEADERS_WITHIN_S"),
-        ("POST /chat HTTP/1.1\r\nHost: localhost:{}\r\nContent-Type: application/json\r\n"
-         'Content-Length: 99\r\n\r\n{{"question"', "BODY_WITHIN_S"),
-        ("GET /health HTTP/1.1\r\nHost: localhost:{}\r\n\r\nGET /he", "IDLE_S"),
-    ],
-)  # fmt: skip
+@from_table
 async def test_whoever_sends_too_slowly_is_sent_away(
     sent: str, limit: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

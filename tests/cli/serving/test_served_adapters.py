@@ -27,6 +27,7 @@ from replay_adapters.http.adapter import HttpAdapter
 from replay_adapters.local.extractive import ExtractiveAdapter
 from replay_adapters.local.scripted import ScriptedAdapter, ScriptedFault
 from tests.adapters.servers import running
+from tests.data_tables import from_table
 
 TALK = Conversation(
     id="c",
@@ -151,18 +152,7 @@ async def test_the_history_is_the_callers_or_the_servers_but_never_both() -> Non
     assert by_server[1].request.history == (Exchange(question="A?", answer="1"),)
 
 
-@pytest.mark.parametrize(
-    ("fault", "outcome", "status"),
-    [
-        ({"kind": "rate-limited", "retry_after_s": 1.5}, "rate-limited", 429),
-        ({"kind": "refused", "status": 418}, "refused", 418),
-        ({"kind": "refused", "retryable": True}, "refused", 503),
-        ({"kind": "refused"}, "refused", 422),
-        ({"kind": "connection"}, "refused", 502),
-        ({"kind": "bad-reply"}, "refused", 502),
-        ({"kind": "timeout"}, "refused", 504),
-    ],
-)
+@from_table
 async def test_a_failure_of_the_system_is_one_of_the_server(
     fault: dict[str, Any], outcome: str, status: int
 ) -> None:

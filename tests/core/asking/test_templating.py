@@ -14,6 +14,7 @@ from replay.core.asking.templating import Template, TextTemplate
 from replay.core.conversation import Conversation, Passage, Turn
 from replay.core.history import Exchange
 from replay.core.message import Message, ToolCall
+from tests.data_tables import from_table
 
 TALK = Conversation(
     id="c",
@@ -101,51 +102,13 @@ def test_text_in_a_variable_is_not_a_template():
 PLAIN = ImmutableSandboxedEnvironment(undefined=StrictUndefined, keep_trailing_newline=True)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "constant",
-        "one\r\ntwo\n",
-        "{# a remark #}constant",
-        "{{ question }}",
-        "{{question}} at {{ depth }}, {{session_id}}!\n",
-        "{{- question -}} x",
-        "{{ conversation.id }}/{{ conversation['title'] }}",
-        "{{ conversation.title | upper }}",
-        "{{ history }} {{ messages[0].content }} {{ passages.0.text }}",
-        "{{ true }} {{ none }} {{ 1 }}",
-        "{% raw %}{{ question }}{% endraw %}",
-        "{% if depth > 1 %}{{ question }}{% endif %}",
-        "{{ dict(a=1) }}",
-        "{{ '{{' }}{{ question }}",
-        "{% for e in history %}{{ loop.index }}/{{ loop.length }} {{ e.question }} {% endfor %}",
-        "{{ history|map(attribute='answer')|join(', ') }}.",
-        "{% set last = history[-1] %}{{ last.answer|replace('e', 'i') }}",
-        "{{ question.lower() }} {{ question|urlencode }} {{ {'q': question}|tojson }}",
-    ],
-)
+@from_table
 def test_texts_come_out_as_jinja_renders_them(text):
     """Those of names and constants are put together without it."""
     assert TextTemplate(text).render(VARIABLES) == PLAIN.from_string(text).render(VARIABLES)
 
 
-@pytest.mark.parametrize(
-    "expression",
-    [
-        "question",
-        "history",
-        "depth",
-        "session_id",
-        "conversation.id",
-        "passages",
-        "dict",
-        "none",
-        "depth + 1",
-        "[question, depth]",
-        "{'a': [1, 2]}",
-    ],
-)
+@from_table
 def test_single_expressions_come_out_as_jinja_evaluates_them(expression):
     expected = PLAIN.compile_expression(expression)(**VARIABLES)
     assert Template(f"{{{{ {expression} }}}}").render(VARIABLES) == expected

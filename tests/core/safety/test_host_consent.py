@@ -10,6 +10,7 @@ from yarl import URL
 
 from replay.core.errors import InputError
 from replay.core.safety.host_consent import addresses_of, canonical, check_confirmed, hosts_to_confirm
+from tests.data_tables import from_table
 
 NAMES = {
     "chat.intranet": ["10.0.0.7", "fd00::7"],
@@ -27,32 +28,7 @@ def asked(url, key="base_url"):
     return hosts_to_confirm([{key: url}], resolve=resolve)
 
 
-@pytest.mark.parametrize(
-    "url",
-    [
-        "http://127.0.0.1:8000/v1",
-        "http://127.9.9.9",
-        "HTTP://LOCALHOST/",
-        "http://localhost.:80/",
-        "https://a.localhost/",
-        "ws://[::1]:8000/chat",
-        "wss://[::ffff:127.0.0.1]/",
-        "http://[fe80::1%25eth0]:80/",
-        "http://10.1.2.3",
-        "http://172.16.0.1/",
-        "http://172.31.255.255/",
-        "http://192.168.0.10/",
-        "http://169.254.1.1/",
-        "http://[fd12::1]/",
-        "http://user:word@127.0.0.1/",
-        "http://chat.intranet:8000/",
-        "http://CHAT.intranet./{{ path }}?q={{ question }}",
-        "\n http://127.0.0.1/ \n",
-        "/jobs/17",
-        "file:///data",
-        "",
-    ],
-)
+@from_table
 def test_this_machine_and_private_networks_need_no_confirmation(url):
     assert asked(url) == []
 

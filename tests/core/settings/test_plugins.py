@@ -11,6 +11,7 @@ import pytest
 
 from replay.core.errors import PluginError, PluginNotFoundError, ResolverError, ScenarioError
 from replay.core.settings.plugins import KINDS, available, build, load, load_object
+from tests.data_tables import from_table
 
 pytestmark = pytest.mark.usefixtures("code_runs")
 
@@ -54,22 +55,7 @@ def test_a_misspelt_setting_is_named_with_the_nearest_one():
     assert 'did you mean "number"?' in message
 
 
-@pytest.mark.parametrize(
-    ("settings", "path", "words"),
-    [
-        ({}, "kind", "required"),
-        ({"kind": "fats"}, "kind", 'did you mean "fast"?'),
-        ({"kind": "fast", "number": "many"}, "number", '"many" is not'),
-        ({"kind": "fast", "names": ["a", 1]}, "names[1]", "1"),
-        ({"kind": "fast", "folder": "/"}, "folder", "not a setting"),
-        ({"kind": "fast", "several": 5}, "several", "5 is not 'all', a list, a mapping"),
-        ({"kind": "fast", "names": "a"}, "names", '"a" is not a list; write [a]'),
-        ({"kind": "fast", "number": 1.5}, "number", "1.5 is not a whole number"),
-        ({"kind": ["fast"]}, "kind", "is not allowed"),
-        ({"kind": "fast", "several": ["a", {"txt": "b"}]}, "several[1].txt", "not a setting"),
-        ({"kind": "fast", "several": ["a", {"text": "b", "times": "x"}]}, "several[1].times", '"x"'),
-    ],
-)
+@from_table
 def test_a_wrong_setting_is_named_with_what_was_found(settings, path, words):
     found_path, message = fault(settings)
     assert found_path == f"systems[0].settings.{path}"

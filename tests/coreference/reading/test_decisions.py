@@ -19,6 +19,7 @@ from replay.coreference.reading.decisions import (
 )
 from replay.coreference.reading.network import WEIGHTS
 from tests.coreference.reading.made_up import document
+from tests.data_tables import from_table
 
 
 def reading(*distribution, kind="she", text="she", source="answer"):
@@ -43,34 +44,12 @@ def test_a_logistic_takes_as_many_features_as_it_was_fitted_with():
 SAID = words_of(document("Who?", "Was it Ann?", "Bob Ray left.", title="Moon"))
 
 
-def test_the_words_of_a_document_are_all_of_its_texts():
-    assert {"ann", "bob", "ray", "moon", "who"} <= SAID
-
-
-@pytest.mark.parametrize(
-    ("gold", "share"),
-    [
-        (((0.9, "Bob Ray"),), 0),
-        (((0.9, "Sue"),), 1),
-        (((0.9, "Bob Stone"),), 0.5),
-        (((0.6, "Sue"), (0.2, "Ann")), 0.75),
-        ((), 0),
-    ],
-)
+@from_table
 def test_lost_is_what_the_own_history_does_not_say(gold, share):
     assert lost(reading(*gold), SAID) == pytest.approx(share)
 
 
-@pytest.mark.parametrize(
-    ("gold", "own", "share"),
-    [
-        (((0.9, "Ann"),), ((0.5, "Ann"),), 0),
-        (((0.9, "Ann"),), ((0.9, "Bob"),), 1),
-        (((0.9, "Ann"),), (), 0.5),
-        (((0.8, "the Moon"),), ((0.8, "moon"),), 0),
-        (((0.5, "Ann"), (0.5, "Bob")), ((1.0, "Ann"),), 0.5),
-    ],
-)
+@from_table
 def test_apart_is_how_far_the_two_distributions_are(gold, own, share):
     assert apart(reading(*gold), reading(*own)) == pytest.approx(share)
 
@@ -86,45 +65,6 @@ def test_both_are_shares_and_a_reading_is_not_apart_from_itself(gold, own):
     assert 0 <= apart(reading(*gold), reading(*own)) <= 1
     assert apart(reading(*gold), reading(*gold)) == 0
     assert apart(reading(*gold), reading(*own)) == pytest.approx(apart(reading(*own), reading(*gold)))
-
-
-def test_mentions_count_in_a_verdict_as_they_lean():
-    meant = [reading((0.9, "Ann")), reading((0.1, "Bob"))]
-    logit, leaning, gone, gone_leaning = verdict_features(1.0, meant, [1.0, 0.0])
-
-    assert (logit, leaning) == (1.0, pytest.approx(math.log(9)))
-    assert (gone, gone_leaning) == (pytest.approx(0.9), pytest.approx(0.81))
-
-
-@pytest.mark.parametrize(("logit", "weighed"), [(50.0, 6.0), (-50.0, -6.0), (0.5, 0.5)])
-def test_a_verdicts_logit_is_bounded(logit, weighed):
-    assert verdict_features(logit, [], [])[0] == weighed
-
-
-def test_an_edit_is_weighed_by_place_reading_and_length():
-    sure = edit_features(0.5, reading((0.4, "Ann Lee"), (0.1, "Bob")))
-    long = edit_features(0.999999, reading((0.4, " ".join("abcdefghi"))))
-
-    assert sure[:3] == pytest.approx([0, math.log(4), math.log(3)])
-    assert long[:3] == pytest.approx([math.log(499), math.log(499), math.log(10)])
-
-
-@pytest.mark.parametrize(
-    "other",
-    [
-        {"text": "", "kind": "ellipsis"},
-        {"kind": "other"},
-        {"source": "question"},
-    ],
-)
-def test_an_edit_is_weighed_by_what_gives_way_and_where_it_was_said(other):
-    plain, changed = (
-        edit_features(0.5, reading((0.4, "Ann"))),
-        edit_features(0.5, reading((0.4, "Ann"), **other)),
-    )
-
-    assert plain[:3] == changed[:3]
-    assert [one - before for before, one in zip(plain, changed, strict=True) if one != before] == [1]
 
 
 def test_the_shipped_decisions_take_what_the_features_give():

@@ -8,6 +8,7 @@ import pytest
 
 from replay.coreference.reading.language import ENGLISH_ONLY, language_of, not_readable
 from replay.datasets.loading import read_conversations
+from tests.data_tables import from_table
 from tests.samples import SINGER, conversation
 
 SHIPPED = Path(__file__).parents[3] / "scenarios" / "conversations"
@@ -54,35 +55,7 @@ def test_small_words_and_letters_tell_the_language(question, language):
     assert alone(question) == language
 
 
-@pytest.mark.parametrize(
-    "question",
-    [
-        "When did she die in the war?",
-        "Who sang La vie en rose?",
-        "Did she do La vie en rose and Non, je ne regrette rien?",
-        "How do you say 'wie geht es dir' in English?",
-        "oscar de la hoya net worth",
-        "De La Soul?",
-        "Y Tu Mamá También?",
-        "What about Cien años de soledad?",
-        "What does 東京 mean?",
-        "Who wrote Война и мир, and when?",
-        "What is the value of π?",
-        "π?",
-        "Is her fiancé from Zürich?",
-        "crème brûlée?",
-        "WHO WAS SHE?",
-        "2019?",
-        "?",
-        "",
-        "for de in los_angeles.con: print(und.die)",
-        "Zürich, Málaga, Curaçao?",
-        "Ở ạ?",
-        "cd /usr/nicht /opt/wir",
-        "What's in /etc/der/und.conf and ist@das.de?",
-        "So was in an also no me?",
-    ],
-)
+@from_table
 def test_names_titles_and_code_make_no_question_foreign(question):
     assert not_readable(question, conversation((question, None)), ENGLISH_ONLY) is None
     assert not_readable(question, SINGER, ENGLISH_ONLY) is None

@@ -14,6 +14,7 @@ from replay.coreference.reading.substitution import (
     tidy,
     with_possessive,
 )
+from tests.data_tables import from_table
 
 
 def put(question, antecedent):
@@ -21,49 +22,17 @@ def put(question, antecedent):
     return in_place(question, find_mentions(question)[-1], antecedent)
 
 
-@pytest.mark.parametrize(
-    ("question", "antecedent", "expected"),
-    [
-        ("Did she sing?", "Ann Lee", "Ann Lee"),
-        ("Did it sell?", "album", "the album"),
-        ("Did it sell?", "an old album", "the old album"),
-        ("Did they tour?", "The first band", "the first band"),
-        ("Did it end?", "Her last tour", "her last tour"),
-        ("Did it arrive?", "your order", "the order"),
-        ("Is it open?", "Our shop", "the shop"),
-        ("Was it in 1990?", "1987", "1987"),
-        ("What did the they do?", "band", "band"),
-    ],
-)
+@from_table
 def test_what_is_no_name_gets_the_article_that_it_needs(question, antecedent, expected):
     assert put(question, antecedent) == expected
 
 
-@pytest.mark.parametrize(
-    ("question", "antecedent", "expected"),
-    [
-        ("What was her voice like?", "Ann Lee", "Ann Lee's"),
-        ("What was his name?", "Charles", "Charles's"),
-        ("What was their name?", "the Beatles", "the Beatles'"),
-        ("What is its capital?", "the United States", "the United States'"),
-        ("What is its name?", "the Moss", "the Moss's"),
-        ("What is their name?", "Ann's", "Ann's"),
-    ],
-)
+@from_table
 def test_an_owner_gets_a_possessive(question, antecedent, expected):
     assert put(question, antecedent) == expected
 
 
-@pytest.mark.parametrize(
-    ("question", "expected"),
-    [
-        ("He sang?", "The singer"),
-        ("Good. he sang?", "The singer"),
-        ("(he) sang?", "The singer"),
-        ("Well, he left", "the singer"),
-        ("Did he sing?", "the singer"),
-    ],
-)
+@from_table
 def test_a_sentence_keeps_its_capital(question, expected):
     assert put(question, "the singer") == expected
 
@@ -84,34 +53,12 @@ def test_a_name_gives_way_to_its_fuller_form_only(antecedent, expected):
     assert in_place("What did Zappa play?", zappa, antecedent) == expected
 
 
-@pytest.mark.parametrize(
-    ("text", "tidied"),
-    [
-        ('  "Salt, Ledger";', "Salt, Ledger"),
-        ("“Blue”,", "Blue"),
-        ("two\n lines", "two lines"),
-        ("Washington D.C.", "Washington D.C."),
-        ("Ray Jr.", "Ray Jr."),
-        ("the harbour.", "the harbour"),
-        ("in 1990.", "in 1990"),
-        ("?!", ""),
-    ],
-)
+@from_table
 def test_tidy_text_is_one_line_without_the_punctuation_around_it(text, tidied):
     assert tidy(text) == tidied
 
 
-@pytest.mark.parametrize(
-    ("text", "plural", "owner"),
-    [
-        ("Ann", False, "Ann's"),
-        ("James", False, "James's"),
-        ("JAMES", True, "JAMES'"),
-        ("children", True, "children's"),
-        ("the boss’s", False, "the boss’s"),
-        ("the Beatles'", True, "the Beatles'"),
-    ],
-)
+@from_table
 def test_a_possessive_is_written_once(text, plural, owner):
     assert with_possessive(text, plural=plural) == owner
 

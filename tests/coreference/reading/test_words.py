@@ -11,6 +11,7 @@ from replay.coreference.reading.words import (
     word_f1,
     words,
 )
+from tests.data_tables import from_table
 
 
 @pytest.mark.parametrize(
@@ -86,31 +87,12 @@ def test_articles_are_no_agreement():
     assert word_f1(comparable_words("the dog"), comparable_words("the cat")) == 0.0
 
 
-@pytest.mark.parametrize(
-    ("word", "normal"),
-    [
-        ("É", "e"),
-        ("ß", "ss"),
-        ("1,000.5", "1000.5"),
-        ("X,Y", "x,y"),
-        ("A.B.", "a.b"),
-        ("...", "..."),
-        ("2nd", "2nd"),
-    ],
-)
+@from_table
 def test_the_normal_form_of_odd_words(word, normal):
     assert normal_form(word) == normal
 
 
-@pytest.mark.parametrize(
-    ("text", "compared"),
-    [
-        ("The Who", ("the", "who")),
-        ("Ann's 1,000 U.S. dogs", ("ann", "1000", "u.s", "dogs")),
-        ("!!! ???", ("!!!", "???")),
-        (" ", ()),
-    ],
-)
+@from_table
 def test_a_text_is_compared_by_the_best_that_it_has(text, compared):
     assert comparable_words(text) == compared
 

@@ -18,6 +18,7 @@ from replay.coreference.reading.resolver import Document
 from replay.coreference.service.llm import needs_asking
 from replay.coreference.service.service import CoreferenceService, ResolverChoice
 from tests.coreference.asked_model import choice, history, honest, resolver
+from tests.data_tables import from_table
 from tests.samples import SINGER, conversation
 from tests.scorers.judges.servers import broken, judge_server
 
@@ -172,20 +173,7 @@ def test_everything_that_moves_a_reading_shows_in_the_signature(tmp_path):
     assert signatures[0].endswith("|drift:llm-2|window:6")
 
 
-@pytest.mark.parametrize(
-    ("settings", "why"),
-    [
-        ({"adapter": "openia"}, "did you mean"),
-        ({"adapter": "scripted", "prompt": "none.txt"}, "can't be read"),
-        ({"adapter": "scripted", "prompt": "typo.txt"}, 'there is no variable "histroy"'),
-        ({"adapter": "scripted", "prompt": "blind.txt"}, "uses none of own"),
-        ({"adapter": "scripted", "timeout_s": 0}, "timeout_s must be above 0"),
-        ({"adapter": "scripted", "attempts": 0}, "attempts at least 1"),
-        ({"adapter": "scripted", "history_characters": 199}, "199 is less than 200"),
-        ({"adapter": "scripted", "max_words": 9}, '"max_words" is not'),
-        ({}, "adapter"),
-    ],
-)
+@from_table
 def test_faults_are_found_before_anything_is_asked(tmp_path, settings, why):
     (tmp_path / "typo.txt").write_text("{{ own }} {{ histroy }}")
     (tmp_path / "blind.txt").write_text("{{ question }} {{ recorded }}")

@@ -13,6 +13,7 @@ from replay.coreference.reading.resolver import Document
 from replay.coreference.service.llm_reply import UnusableReplyError, drift_in, readings_in
 from replay.coreference.wording.model_wording import wording_fault
 from replay.coreference.wording.rewriting import rewrite
+from tests.data_tables import from_table
 
 GOLD = Document(
     question="Did she say where she was born, and what else?",
@@ -68,18 +69,7 @@ def test_mentions_are_placed_one_after_another():
     assert [one.predicted.mention for one in found] == mentions
 
 
-@pytest.mark.parametrize(
-    ("question", "text", "kind"),
-    [
-        ("Who saw her mother?", "her", "she"),
-        ("Is the second one open?", "the second one", "one"),
-        ("Is the other open?", "the other", "one"),
-        ("Is it open then?", "then", "then"),
-        ("How many live there?", "There", "there"),
-        ("Are the tablets old?", "the tablets", "the-noun"),
-        ("Was Okafor there?", "Okafor", "other"),
-    ],
-)
+@from_table
 def test_the_kind_of_a_mention_is_told_by_its_words(question, text, kind):
     (reading,) = readings(replace(GOLD, question=question), {"text": text, "recorded": None})
     assert (reading.mention.kind, reading.antecedent) == (kind, None)
@@ -207,15 +197,7 @@ def test_a_wording_that_cant_be_asked_is_sent_back_or_left_out(standalone, why):
     assert (reading.antecedent, reading.put) == (QUOTED.replace("'", "’"), None)
 
 
-@pytest.mark.parametrize(
-    ("recorded", "standalone"),
-    [
-        ("We moved to Porto in May", "Why did you move to Porto in May?"),
-        ("`read_day`", "What does `read_day` take?"),
-        ("the two red bikes", "How much is a red bike?"),
-        ("It", "Who directed It?"),
-    ],
-)
+@from_table
 def test_what_is_quoted_may_be_said_in_another_form(recorded, standalone):
     assert wording_fault(standalone, "Why?", [recorded]) is None
 

@@ -3,67 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-import errno
 import multiprocessing
 import os
 import signal
-import subprocess
-import sys
-import textwrap
-from concurrent.futures import Executor, Future
 from pathlib import Path
 
 import pytest
 
-from replay.core.errors import PluginNotFoundError, ReadingError, ResolverError, ScenarioError
+from replay.core.errors import ReadingError, ResolverError
 from replay.core.history import Exchange
 from replay.coreference.reading.resolver import Document
-from replay.coreference.service import worker_pool
-from replay.coreference.service.service import CoreferenceService, ResolverChoice, out_of_the_way
+from replay.coreference.service.service import CoreferenceService, ResolverChoice
 from replay.coreference.service.worker import READINGS
 from replay.coreference.service.worker_pool import WorkerPool
 from replay.coreference.verdict import hard, strict
-from tests.waiting import PATIENCE_S, until, until_async
+from tests.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.usefixtures("code_runs")
 
 
 def document(n: int) -> Document:
     return Document(question=f"Did he like it {n}?", turns=(Exchange(question="Who?", answer="Bob Stone."),))
-
-
-@pytest.fixture
-def resolvers(tmp_path):
-    """Resolvers of a user's own, that note each batch, die or fail as told."""
-    (tmp_path / "mine.py").write_text(
-        textwrap.dedent(
-            """
-            import os, signal
-            from pathlib import Path
-
-            class Noting:
-                signature = "noting-1"
-                def __init__(self, folder: Path):
-                    self.folder = folder
-                def resolve(self, documents):
-                    with (self.folder / "batches").open("a") as file:
-                        file.write(f"{len(documents)}\\n")
-                    if any("fail" in d.question for d in documents):
-                        raise ValueError("no such luck")
-                    if any("late" in d.question for d in documents):
-                        raise TimeoutError("too late")
-                    if any("stop" in d.question for d in documents):
-                        os.kill(os.getpid(), signal.SIGSTOP)
-                    deadly = self.folder / "deadly"
-                    if deadly.exists():
-                        times = int(deadly.read_text()) - 1
-                        deadly.write_text(str(times)) if times else deadly.unlink()
-                        os._exit(9)
-                    return [[] for _ in documents]
-            """
-        )
-    )
-    return tmp_path
 
 
 def service(folder, workers=0, **settings) -> CoreferenceService:
@@ -73,6 +33,14 @@ def service(folder, workers=0, **settings) -> CoreferenceService:
 
 def after(answer: str, question: str = "Did he like it?") -> Document:
     return Document(question=question, turns=(Exchange(question="Who?", answer=answer),))
+
+
+def _runs(pid: int) -> bool:
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
 
 
 def batches(folder) -> list[int]:
@@ -284,124 +252,3 @@ async def test_who_asks_just_as_the_last_batch_is_done_is_answered_too(resolvers
 async def test_a_text_with_half_a_surrogate_pair_gets_to_a_worker_and_back(resolvers):
     async with service(resolvers, workers=1) as coreference:
         assert (await coreference.drift(after("\ud83d"), after("Ann."))).valid
-
-
-@pytest.mark.skipif(not hasattr(os, "nice"), reason="priorities are set by nice")
-async def test_workers_run_at_lower_priority_in_processes_of_their_own(tmp_path):
-    (tmp_path / "mine.py").write_text(
-        "import os\n"
-        "class Who:\n"
-        "    signature = 'who-1'\n"
-        "    def resolve(self, documents):\n"
-        "        open('who', 'w').write(f'{os.getpid()} {os.nice(0)}')\n"
-        "        return [[] for _ in documents]\n"
-    )
-    choice = ResolverChoice(name="mine.py:Who", settings={}, folder=tmp_path)
-    before = os.getcwd()
-    os.chdir(tmp_path)
-    try:
-        async with CoreferenceService(choice, workers=1) as coreference:
-            await coreference.read(document(1))
-    finally:
-        os.chdir(before)
-    pid, nice = map(int, (tmp_path / "who").read_text().split())
-    assert pid != os.getpid()
-    assert nice == min(os.nice(0) + 10, 19)
-
-
-def test_a_wrong_resolver_is_found_before_anything_starts(tmp_path):
-    with pytest.raises(PluginNotFoundError, match='did you mean "embedded"'):
-        CoreferenceService(ResolverChoice(name="embeded", settings={}, folder=tmp_path))
-    with pytest.raises(ScenarioError, match="temperature"):
-        CoreferenceService(ResolverChoice(settings={"temperature": 1}, folder=tmp_path))
-
-
-@pytest.mark.skipif(os.name != "posix", reason="kills a process by signal")
-def test_workers_leave_with_a_killed_parent():
-    program = textwrap.dedent(
-        """
-        import asyncio, multiprocessing, pathlib, sys, time
-        from replay.coreference.reading.resolver import Document
-        from replay.coreference.service.service import CoreferenceService, ResolverChoice, out_of_the_way
-
-        async def main():
-            choice = ResolverChoice(settings={}, folder=pathlib.Path())
-            async with CoreferenceService(choice, workers=1) as service:
-                await service.read(Document(question="Did he?"))
-                print(multiprocessing.active_children()[0].pid, flush=True)
-                await asyncio.sleep(60)
-
-        if __name__ == "__main__":
-            asyncio.run(main())
-        """
-    )
-    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as parent:
-        assert parent.stdout is not None
-        worker = int(parent.stdout.readline())
-        parent.send_signal(signal.SIGKILL)
-        parent.wait()
-    until(lambda: not _runs(worker))
-
-
-def _runs(pid: int) -> bool:
-    try:
-        with open(f"/proc/{pid}/stat") as file:
-            return file.read().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
-
-
-async def test_what_waits_in_the_pool_is_not_cancelled_when_the_service_ends(resolvers, monkeypatch):
-    """loky's thread dies over a cancelled future where it kills workers, and prints its traceback."""
-    submitted: list[Future[object]] = []
-
-    class Waiting(Executor):
-        def submit(self, *_: object) -> Future[object]:
-            submitted.append(Future())
-            return submitted[-1]
-
-    monkeypatch.setattr(WorkerPool, "_new_pool", lambda _: Waiting())
-    async with service(resolvers, workers=1) as waiting:
-        asker = asyncio.create_task(waiting.read(document(1)))
-        await until_async(lambda: submitted)
-        asker.cancel()
-    assert [future.cancelled() for future in submitted] == [False]
-
-
-async def test_what_is_out_of_the_way_comes_after_all_else(resolvers, monkeypatch):
-    monkeypatch.setattr("replay.coreference.service.service.LARGEST_BATCH", 2)
-    answered = []
-
-    async def read(n):
-        await coreference.read(document(n))
-        answered.append(n)
-
-    async with service(resolvers) as coreference, asyncio.TaskGroup() as tasks:
-        with out_of_the_way():
-            for n in range(6):
-                tasks.create_task(read(n))
-        tasks.create_task(read(10))
-        tasks.create_task(read(11))
-
-    assert sorted(answered) == [*range(6), 10, 11]
-    assert {10, 11} <= set(answered[:4]), "no more than a batch of the others was begun before"
-
-
-async def test_of_a_batch_that_kills_workers_all_others_are_read_one_by_one(resolvers):
-    (resolvers / "deadly").write_text("4")
-    async with service(resolvers, workers=1) as coreference:
-        found = await asyncio.gather(
-            *(coreference.read(document(n)) for n in range(3)), return_exceptions=True
-        )
-    assert [isinstance(one, ReadingError) for one in found] == [True, False, False]
-
-
-async def test_workers_that_can_not_be_started_are_an_error_of_ours(monkeypatch):
-    """A process may have too few file descriptors for the queues of its workers, or too little memory."""
-
-    def no_pool(*_, **__):
-        raise OSError(errno.EMFILE, "Too many open files")
-
-    monkeypatch.setattr(worker_pool, "LokyPool", no_pool)
-    with pytest.raises(ResolverError, match=r"can't be started: .*Too many open files; .*nlp_workers to 0"):
-        await CoreferenceService(ResolverChoice(settings={}, folder=Path()), workers=1).__aenter__()

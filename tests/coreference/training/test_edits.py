@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from replay.coreference.reading.network import PREPOSITIONS
 from replay.coreference.reading.sequence import sequence_of
 from replay.coreference.training.edits import content_words, edits_between, spans_of, token_span
 from tests.coreference.reading.made_up import document, pieces
+from tests.data_tables import from_table
 
 
 def edits(question, rewrite):
@@ -18,20 +17,7 @@ def edits(question, rewrite):
     ]
 
 
-@pytest.mark.parametrize(
-    ("question", "rewrite", "edit"),
-    [
-        ("Did she sing?", "Did Ann Lee sing?", ("she", "", False, "Ann Lee", False)),
-        ("Was her song old?", "Was Ann Lee's song old?", ("her", "", False, "Ann Lee", True)),
-        ("Was their song old?", "Was the Beatles' song old?", ("their", "", True, "Beatles", True)),
-        ("Did it sell?", "Did the album sell?", ("it", "", True, "album", False)),
-        ("Did it sell?", "Did an album sell?", ("it", "", False, "album", False)),
-        ("Was she born?", "Was she born in Port Ellis?", ("", "in", False, "Port Ellis", False)),
-        ("What else?", "What else besides the song Blue?", ("", "besides", True, "song Blue", False)),
-        ("Any others?", "Any others other than Ann?", ("", "other than", False, "Ann", False)),
-        ("Who?", "Who, Ann Lee?", ("", ",", False, "Ann Lee", False)),
-    ],
-)
+@from_table
 def test_an_edit_is_what_was_put_less_the_words_around_it(question, rewrite, edit):
     assert edits(question, rewrite) == [edit]
 
@@ -48,17 +34,7 @@ def test_several_edits_come_in_order():
     assert [e[0] for e in edits("Did he like her song?", "Did Bob like Ann's song?")] == ["he", "her"]
 
 
-@pytest.mark.parametrize(
-    ("question", "rewrite"),
-    [
-        ("Did she sing?", "Did she sing?"),
-        ("did she sing", "Did she sing?"),
-        ("Did she sing there?", "Did she sing?"),
-        ("Did Ann sing?", "Did she sing?"),
-        ("What did she do?", "What did she not do?"),
-        ("Did Ann Lee sing Ann?", "Ann did Ann Lee sing?"),
-    ],
-)
+@from_table
 def test_what_puts_no_content_word_is_no_edit(question, rewrite):
     assert edits(question, rewrite) == []
 
@@ -90,18 +66,7 @@ def test_a_text_is_not_found_inside_a_word():
     assert spans("old") == ["old", "old"]
 
 
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("album of the Blue Moon", ["album Blue Moon"]),
-        ("Blue Moon album", ["album Blue Moon"]),
-        ("Blue Moon second album", ["album Blue Moon"]),
-        ("Red Moon", []),
-        ("it", ["It"]),
-        ("she", []),
-        ("", []),
-    ],
-)
+@from_table
 def test_a_text_that_is_not_said_to_the_letter_is_found_where_its_words_are(text, found):
     assert spans(text) == found
 

@@ -1,7 +1,6 @@
-import pytest
-
 from replay.coreference.reading.mentions import find_mentions
 from replay.coreference.training.human_readings import right_readings
+from tests.data_tables import from_table
 
 
 def right(question, rewritten):
@@ -9,15 +8,6 @@ def right(question, rewritten):
     return [(reading.status, reading.words) for reading in found]
 
 
-@pytest.mark.parametrize(
-    ("question", "rewritten", "expected"),
-    [
-        ("Did she sing?", "Did Ann Lee sing?", [("resolved", ("ann", "lee"))]),
-        ("Did she sing?", "Did she sing?", [("left", ())]),
-        ("Did she like her song?", "Did Ann like her song?", [("resolved", ("ann",)), ("undecided", ())]),
-        ("Was the album good?", "Was the album Blue good?", [("resolved", ("blue",))]),
-        ("Did she sing?", "Did he sing?", [("undecided", ())]),
-    ],
-)
+@from_table
 def test_right_readings_come_from_the_mentions_place(question, rewritten, expected):
     assert right(question, rewritten) == expected

@@ -7,6 +7,7 @@ import pytest
 from replay.core.history import Exchange
 from replay.coreference.reading.resolver import CharSpan, Document
 from replay.coreference.verdict.evalconvqa import compare, rewrite_from_clusters
+from tests.data_tables import from_table
 
 
 def document(answer, question):
@@ -145,31 +146,7 @@ def test_the_naming_mention_itself_and_pronoun_clusters_stay():
     assert rewritten("Did he sing?", "He.", ["He", "|he"]) == "Did he sing?"
 
 
-@pytest.mark.parametrize(
-    ("question", "answer", "clusters", "program"),
-    [
-        (
-            "Did the singer Frank Zappa sing?",
-            "Zappa.",
-            [["Zappa", "|the singer Frank Zappa"]],
-            "Did the singer Frank Zappa sing ?",
-        ),
-        ("Did Zappa sing?", "Frank Zappa.", [["Frank Zappa", "|Zappa"]], "Did Frank Zappa sing ?"),
-        ("Was Annabel there?", "Ann sang.", [["Ann", "|Annabel"]], "Was Annabel there ?"),
-        (
-            "Did he like it?",
-            "Ann made her album.",
-            [["Ann", "her"], ["her album", "|it"]],
-            "Did he like Ann album ?",
-        ),
-        (
-            "Did they sing?",
-            "each other met the two.",
-            [["each other", "the two", "|they"]],
-            "Did the two sing ?",
-        ),
-    ],
-)
+@from_table
 def test_what_the_program_puts_in_and_what_it_leaves(question, answer, clusters, program):
     """*program*: what nested_coref_resolver 0.0.2, which does it there, gave for the same clusters."""
     readable = program.replace(" ?", "?").replace("Ann album", "Ann's album")

@@ -8,6 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from replay.play.load.section import LoadSection, SweepSection
+from tests.data_tables import from_table
 
 SWEEP = {"levels": [1, 2]}
 
@@ -62,21 +63,7 @@ def test_what_does_not_go_together_is_said(said, fault):
         LoadSection.model_validate(said)
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
-        {"duration_s": 1},
-        {"conversations": 1},
-        {"profile": "constant", "rate": 1, "turns": 1},
-        {"profile": "poisson", "sweep": {"levels": [0.5, 1.5]}, "duration_s": 1},
-        {"profile": "trace", "trace": "t.csv"},
-        {"profile": "constant", "rate": 1, "turns": 1, "concurrency": 1, "workers": 2},
-        {"concurrency": 2, "workers": 2, "turns": 1},
-        {"sweep": {"levels": [2, 9]}, "concurrency": 1, "workers": 2, "duration_s": 1},
-        {"sweep": {"low": 2, "high": 2.5}, "slo": {"errors": 0}, "workers": 2, "duration_s": 1},
-        {"warmup_s": 1, "duration_s": 1},
-    ],
-)
+@from_table
 def test_what_goes_together_is_taken(said):
     assert LoadSection.model_validate(said).open == (said.get("profile", "closed") != "closed")
 

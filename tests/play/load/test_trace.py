@@ -11,6 +11,7 @@ from hypothesis import given, strategies as st
 from replay.core.errors import DatasetError
 from replay.datasets import json_rows
 from replay.play.load.trace import Arrival, read_trace
+from tests.data_tables import from_table
 
 
 def trace(tmp_path, text, name="trace.csv"):
@@ -58,35 +59,7 @@ def test_dates_are_made_relative_to_the_first(tmp_path):
     assert times(path) == [0, 1.5, 2.5]
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "expected"),
-    [
-        (
-            "azure-2023.csv",
-            "TIMESTAMP,ContextTokens,GeneratedTokens\r\n2023-11-16 18:15:46.6805900,374,44\r\n"
-            "2023-11-16 18:15:50.9951690,396,109\r\n",
-            [0, 4.314579],
-        ),
-        (
-            "azure-2024.csv",
-            "TIMESTAMP,ContextTokens,GeneratedTokens\n2024-05-10 00:00:00.009930+00:00,2162,5\n"
-            "2024-05-10 00:00:01+00:00,10,6\n",
-            [0, 0.99007],
-        ),
-        (
-            "burstgpt.csv",
-            "Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type\n"
-            "5,ChatGPT,472,18,490,Conversation log\n45,ChatGPT,1087,230,1317,Conversation log\n",
-            [0, 40],
-        ),
-        (
-            "mooncake.jsonl",
-            '{"timestamp": 27, "input_length": 6755, "output_length": 500, "hash_ids": [0, 1]}\n'
-            '{"timestamp": 3052, "input_length": 7319, "output_length": 490, "hash_ids": [0, 14]}\n',
-            [0, 3.025],
-        ),
-    ],
-)
+@from_table
 def test_of_published_traces_the_times_are_taken(tmp_path, name, text, expected):
     found = list(read_trace(trace(tmp_path, text, name)))
     assert [arrival.at_s for arrival in found] == pytest.approx(expected, abs=1e-6)

@@ -3,22 +3,10 @@ from __future__ import annotations
 import pytest
 
 from replay.scenario.assertions.depth_range import ALL_DEPTHS, DepthRange, read_depths
+from tests.data_tables import from_table
 
 
-@pytest.mark.parametrize(
-    ("written", "held", "shown"),
-    [
-        (3, [3], "depth 3"),
-        ("3", [3], "depth 3"),
-        ("=3", [3], "depth 3"),
-        (">=3", [3, 4, 5, 6], "depth >=3"),
-        ("> 3", [4, 5, 6], "depth >=4"),
-        ("<=2", [1, 2], "depth 1-2"),
-        ("<2", [1], "depth 1"),
-        ("2-5", [2, 3, 4, 5], "depth 2-5"),
-        (">=1", [1, 2, 3, 4, 5, 6], "all depths"),
-    ],
-)
+@from_table
 def test_depths_are_read_as_they_are_written(written, held, shown):
     found = read_depths(written)
 

@@ -11,6 +11,7 @@ from replay.scorers.operational import latency
 from replay.statistics.depth_table import depth_table
 from replay.statistics.group import Group
 from replay.statistics.score_column import ScoreColumn
+from tests.data_tables import from_table
 from tests.scenario.assertions.samples import GOLD, answers, judge, scored
 from tests.scorers.turns import INVALID, NOT_JUDGED, VALID, skipped_turn, turn
 
@@ -69,17 +70,7 @@ def test_every_system_and_policy_has_to_keep_it():
     assert judge(run, min=0.5, policy="gold").holds
 
 
-@pytest.mark.parametrize(
-    ("asserted", "reason"),
-    [
-        ({"depth": 9}, "no turn was asked at depth 9"),
-        ({"depth": 2}, "none of the 1 turns at depth 2 counts (not answered: timed-out)"),
-        ({"metric": "f1"}, 'run has no "f1"'),
-        ({"metric": "ttft_p95_s"}, "no time of a first token reported"),
-        ({"metric": "cost_usd"}, "no cost reported"),
-        ({"metric": "invalid"}, "histories were not compared"),
-    ],
-)
+@from_table
 def test_what_cannot_be_evaluated_fails_and_says_why(asserted, reason):
     (found,) = judge(answers("+!"), **{"min": 0, **asserted}).findings
 

@@ -11,6 +11,7 @@ from replay.scenario.assertions.section import Assertion
 from replay.statistics.group import Group
 from replay.statistics.repeats import repeat_numbers
 from replay.statistics.run_comparison import ScoredRun
+from tests.data_tables import from_table
 from tests.statistics.repeated import FAILED, played
 
 PLAYS = ([[1, 1], [1, 0]], [[1, 1], [1, 1]], [[0, 1], [1, 1]], [[1, 1], [1, FAILED]])
@@ -80,32 +81,7 @@ def test_a_failed_one_names_the_plays_that_did_not_pass():
     assert finding(*PLAYS, metric="pass^2(check)", min=0.5).cases_against == ()
 
 
-@pytest.mark.parametrize(
-    ("metric", "asserted", "against", "cases"),
-    [
-        (  # one play that passes is enough, so only the turn that none passes is named
-            "pass@2(check)",
-            {"min": 1},
-            (("c1", 1), ("c1~2", 1), ("c1~3", 1)),
-            ("depth 1 of c1: passed in 0 of 3 plays, not in plays 1, 2, 3",),
-        ),
-        (  # the play without a score of its second turn counts for no whole conversation
-            "pass^1(check, conversations)",
-            {"min": 1},
-            (("c0~2", 2), ("c0~3", 1), ("c1", 1), ("c1~2", 1)),
-            (
-                "c1: passed in 0 of 2 plays, not in plays 1, 2",
-                "c0: passed in 1 of 3 plays, not in plays 2, 3",
-            ),
-        ),
-        (
-            "pass@1(check, conversations)",
-            {"max": 0.1},
-            (("c0", 1), ("c0", 2)),
-            ("c0: passed in 1 of 3 plays: in play 1",),
-        ),
-    ],
-)
+@from_table
 def test_it_names_only_what_makes_the_number_too_low_or_too_high(metric, asserted, against, cases):
     plays = ([[1, 1], [1, 0], [0, 1]], [[0, 1], [0, 1], [0, FAILED]])
     found = finding(*plays, metric=metric, **asserted)

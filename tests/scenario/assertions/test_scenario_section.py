@@ -9,6 +9,7 @@ from replay.scenario.assembly import assemble
 from replay.scenario.assertions.section import Assertion
 from replay.scenario.reading import parse_scenario, with_changes
 from replay.store.reader import DATABASE
+from tests.data_tables import from_table
 
 HEAD = """\
 name: try
@@ -71,28 +72,7 @@ def test_names_are_checked_with_their_lines_and_nearest_matches(folder):
     assert '"m" is no system of this scenario (known: mine)' in found[3][2]
 
 
-@pytest.mark.parametrize(
-    ("written", "path", "message"),
-    [
-        ("{metric: f1}", "", "asks for nothing"),
-        ("{metric: f1, min: 0.6, max: 0.5}", "", "at least 0.6 and at most 0.5"),
-        ("{metric: f1, min: 60}", ".min", "60 % is 0.6"),
-        ("{metric: errors, max: -1}", ".max", "no share"),
-        ("{metric: f1, min: .nan}", ".min", "finite"),
-        ("{metric: f1, max_drop: 0.1}", "", "max_drop needs compare"),
-        ("{metric: f1, min: 0.1, significant: true}", "", "significant needs compare"),
-        ("{metric: f1, compare: old}", "", "either max_drop or max_rise"),
-        ("{metric: f1, compare: old, max_drop: 0.1, max_rise: 0.1}", "", "either max_drop or max_rise"),
-        ("{metric: f1, compare: old, min: 0.1, max_drop: 0.1}", "", "make two entries"),
-        ("{metric: f1, compare: old, max_drop: -0.1}", ".max_drop", "greater than or equal to 0"),
-        ("{metric: f1, compare: new, max_drop: 0.1}", ".compare", "there is no run in"),
-        ("{metric: f1, min: 0.1, max_unchecked: 0.1}", ".max_unchecked", "f1 is no column of checks"),
-        ("{metric: check, min: 0.1, max_unchecked: 10}", ".max_unchecked", "less than or equal to 1"),
-        ("{metric: f1, min: 0.1, depth: deep}", ".depth", 'write 3, ">=3"'),
-        ("{metric: f1, min: 0.1, dept: 3}", ".dept", 'did you mean "depth"?'),
-        ("{min: 0.1}", ".metric", "missing"),
-    ],
-)
+@from_table
 def test_each_mistake_is_one_fault(folder, written, path, message):
     ((line, at, said),) = faults(folder, written)
 
@@ -100,30 +80,7 @@ def test_each_mistake_is_one_fault(folder, written, path, message):
     assert message in said
 
 
-@pytest.mark.parametrize(
-    ("written", "path", "message"),
-    [
-        ("{metric: pass^2, min: 0.5}", ".metric", "means nothing; write pass^3(SCORE), pass@3(SCORE) or"),
-        ("{metric: pass^2(f2), min: 0.5}", ".metric", '"f2" is no metric of this scenario (known: f1,'),
-        ("{metric: pass^2(errors), min: 0.5}", ".metric", '"errors" is no metric of this scenario'),
-        ("{metric: pass^2(f1), min: 50}", ".min", "50 % is 0.5"),
-        (
-            "{metric: pass^4(f1), min: 0.5}",
-            ".metric",
-            "takes 4 plays of each conversation, and play.repeats is 3",
-        ),
-        (
-            '{metric: "pass^2(f1, conversations)", depth: 2, min: 0.5}',
-            ".depth",
-            "have no depth; leave it out",
-        ),
-        (
-            "{metric: pass^2(f1), compare: old, max_drop: 0.1}",
-            ".compare",
-            "can't be compared with another run",
-        ),
-    ],
-)
+@from_table
 def test_a_mistake_about_plays_is_one_fault(folder, written, path, message):
     ((_, at, said),) = faults(folder, written, head=HEAD + "play: {repeats: 3}\n")
 

@@ -8,6 +8,7 @@ import pytest
 
 from replay.core.expectation import Expectation
 from replay.scorers.checks.kinds import BadExpectationError, check_of
+from tests.data_tables import from_table
 from tests.scorers.checks.looking import look
 
 ORDER = '{"id": 17, "state": "sent"}'
@@ -49,17 +50,7 @@ def test_an_answer_is_held_against_the_schema(schema, answer, passed, evidence):
     assert found.evidence.startswith(evidence)
 
 
-@pytest.mark.parametrize(
-    ("schema", "message"),
-    [
-        ({"type": "strin"}, 'is no JSON schema: $.type: "strin" is not valid under any'),
-        ({"properties": {"a": {"pattern": "(?=a)"}}}, '"(?=a)" is not a regular expression'),
-        ({"patternProperties": {"(?=a)": True}}, "$.patternProperties.(?=a): "),
-        ({"$ref": "http://127.0.0.1:9/s.json"}, "refers to what it doesn't hold: "),
-        ({"$ref": "s.json"}, "refers to what it doesn't hold: "),
-        ("x.json", '"x.json" is not '),
-    ],
-)
+@from_table
 def test_what_is_no_schema_is_refused_before_anything_is_asked(schema, message):
     with pytest.raises(BadExpectationError) as caught:
         check_of(Expectation(kind="json_schema", value=schema))

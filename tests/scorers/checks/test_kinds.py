@@ -10,6 +10,7 @@ from replay.core.expectation import Expectation
 from replay.core.record import Timing
 from replay.scorers.checks.kinds import BadExpectationError, check_of
 from replay.testing.turns import turn
+from tests.data_tables import from_table
 from tests.scorers.checks.looking import calling, look, look_at
 
 ORDER = '{"id": 17, "state": "sent", "lines": [{"sku": "a"}], "note": null}'
@@ -76,19 +77,7 @@ def test_an_answer_is_held_against_the_check(kind, value, answer, passed, eviden
     assert found.reason is None
 
 
-@pytest.mark.parametrize(
-    ("kind", "value", "passed", "evidence"),
-    [
-        ("contains", ["one", "two"], True, '"one" in the answer at depth 1; "two" in the answer at depth 2'),
-        ("contains", ["one", "four"], False, 'no "four" in any answer'),
-        ("not_contains", "three", False, '"three" in the answer at depth 3'),
-        ("not_regex", "four", True, "no /four/ in any answer"),
-        ("equals", "TWO", True, 'the answer at depth 2 is "two"'),
-        ("equals", "four", False, 'no answer is "four"'),
-        ("refuses", False, True, "nothing in any answer refuses"),
-        ("jmespath", "@", True, "@ is 3"),
-    ],
-)
+@from_table
 def test_at_its_end_a_conversation_is_looked_at_as_a_whole(kind, value, passed, evidence):
     answers = ["1", "2", "3"] if kind == "jmespath" else ["One.", "two", "Three!"]
     found = look(kind, value, *answers)
@@ -102,39 +91,12 @@ LOOKED_UP = calling(
 )
 
 
-@pytest.mark.parametrize(
-    ("value", "passed"),
-    [
-        ("lookup_order", True),
-        ("refund", False),
-        ("none", False),
-        ({"name": "lookup_order", "arguments": {"order_id": 17}}, True),
-        ({"name": "lookup_order", "arguments": {"order_id": 17.0, "who": {"vip": True}}}, True),
-        ({"name": "lookup_order", "arguments": {"order_id": 17}, "exact": True}, False),
-        ({"name": "lookup_order", "arguments": {"who": {"vip": 1}}}, False),
-        ({"name": "lookup_order", "arguments": {"order_id": "17"}}, False),
-        ({"name": "lookup_order", "arguments": {"who": {"name": {"regex": "^A"}}}}, True),
-        ({"name": "lookup_order", "arguments": {"order_id": {"regex": "17"}}}, False),
-        ({"name": "lookup_order", "arguments": {"order_id": {"any": True}}}, True),
-        ({"name": "lookup_order", "arguments": {"customer": {"any": True}}}, False),
-        ({"name": "lookup_order", "arguments": {"lines": [1, {"any": True}]}}, True),
-        ({"name": "lookup_order", "arguments": {"lines": [1]}}, False),
-    ],
-)
+@from_table
 def test_a_call_is_found_by_name_and_arguments(value, passed):
     assert look_at("calls", value, LOOKED_UP).passed is passed
 
 
-@pytest.mark.parametrize(
-    ("value", "passed"),
-    [
-        (["a", "c"], True),
-        (["a", "b", "c"], True),
-        (["c", "a"], False),
-        (["a", "a"], False),
-        ([{"name": "b", "arguments": {"n": 1}}, "c"], True),
-    ],
-)
+@from_table
 def test_several_calls_come_in_their_order_and_others_may_stand_between(value, passed):
     assert look_at("calls", value, calling(("a", ""), ("b", '{"n": 1}'), ("c", "{}"))).passed is passed
 
@@ -200,52 +162,16 @@ def test_a_value_that_cant_be_checked_is_refused_before_anything_is_asked(kind, 
     assert message in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
-        "Unfortunately, we are unable to process refunds after 30 days.",
-        "That goes against our policy, so no.",
-        "We don't offer discounts on sale items; I have to decline.",
-        "I couldn’t find any record of that order.",
-        "The source does not mention his birthday.",
-        "Your request can't be fulfilled.",
-        "I can only answer questions about your account.",
-        "I don't know.",
-    ],
-)
+@from_table
 def test_a_refusal_is_known_by_its_wording(answer):
     assert look("refuses", True, answer).passed
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
-        "I can't wait to see it!",
-        "The plan does not include roaming.",
-        "You can't return worn shoes, but you can exchange them.",
-        "I would not recommend them.",
-        "She declined the award.",
-        "If I can't reach you, I will write.",
-    ],
-)
+@from_table
 def test_what_only_sounds_like_a_refusal_is_none(answer):
     assert look("refuses", False, answer).passed
 
 
-@pytest.mark.parametrize(
-    ("answer", "asks"),
-    [
-        ("Please send me your order number.", True),
-        ("I'd need your order number for that.", True),
-        ("Let me know which one you mean.", True),
-        ("あなたの注文番号は何ですか？", True),
-        ("Is it for a man?\n", True),
-        ("It is sent. Do you need anything else?", False),
-        ("It is sent. Let me know if you have any other questions.", False),
-        ("How can I help you today?", False),
-        ("What is Jollof? It is a dish of rice. It comes from Senegal. Try it.", False),
-        ("It was built in 1987.", False),
-    ],
-)
+@from_table
 def test_asking_back_is_a_question_or_a_request_at_the_end_and_no_offer(answer, asks):
     assert look("asks_back", asks, answer).passed

@@ -13,6 +13,7 @@ from replay.scorers.checks import similar
 from replay.scorers.checks.kinds import BadExpectationError, check_of
 from replay.scorers.scorer import CheckedScorer
 from replay.testing.turns import turn
+from tests.data_tables import from_table
 from tests.scorers.checks.looking import look, look_at
 
 
@@ -28,16 +29,7 @@ def model(monkeypatch):
 
 
 @pytest.mark.usefixtures("model")
-@pytest.mark.parametrize(
-    ("value", "passed", "evidence"),
-    [
-        ({"to": "abcd", "at_least": 0.75}, True, "similarity 0.750"),
-        ({"to": "abcd", "at_least": 0.76}, False, "similarity 0.750; expected at least 0.76"),
-        ({"to": ["xyz", "abc"], "at_least": 1}, True, "similarity 1.000"),
-        (0.6, True, "similarity 0.667"),
-        ("0.7", False, "similarity 0.667; expected at least 0.7"),
-    ],
-)
+@from_table
 def test_the_best_text_counts_and_the_gold_answer_where_none_is_named(value, passed, evidence):
     found = look_at("similar", value, turn("abc", "xyz", "ab", "abcdef"))
     assert (found.passed, found.evidence) == (passed, evidence)

@@ -17,6 +17,7 @@ from replay.core.disk_cache import DiskCache
 from replay.core.record import Usage
 from replay.core.settings.identity import identity
 from replay.scorers.judges.asking import Asker, VoterAsk, sample_name
+from tests.data_tables import from_table
 from tests.scorers.judges.samples import case, judge, panel
 from tests.scorers.judges.servers import judge_server
 
@@ -76,14 +77,7 @@ def test_secrets_are_no_part_of_who_is_asked(tmp_path):
     assert identity("openai", settings, tmp_path) != identity("openai", {**settings, "model": "n"}, tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("adapter", "settings", "name"),
-    [
-        ("scripted", {"answers": "replies.yaml"}, "replies.yaml"),
-        ("python", {"target": "own.py:answer"}, "own.py"),
-        ("own.py:Adapter", {}, "own.py"),
-    ],
-)
+@from_table
 def test_a_changed_file_is_another_judge(tmp_path, adapter, settings, name):
     (tmp_path / name).write_text("one")
     before = identity(adapter, settings, tmp_path)

@@ -16,6 +16,7 @@ from replay.scorers.judges.geval import FAILED_SAMPLE, NO_FACT, UNREADABLE_SAMPL
 from replay.scorers.judges.judge import UnfitVoterError
 from replay.scorers.scorer import Unscored
 from replay.testing import JudgeContract, RecordingAsk, always
+from tests.data_tables import from_table
 from tests.scorers.judges.samples import case
 
 
@@ -312,22 +313,7 @@ async def test_a_whole_dialogue_is_shown_with_the_systems_own_answers():
     assert "System: She was born in 1951.\nUser: Why?\nSystem: I don't know." in ask.asked[0][0]
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("- name: a\n  definition: d\n  scale: [5, 1]\n", "doesn't go up"),
-        ("- name: a\n  definition: d\n- nme: b\n", r"\[1\].nme \(line 3\)"),
-        ("- name: mean\n  definition: d\n", "can't name a criterion"),
-        ("- name: a\n  definition: d\n- name: a\n  definition: d\n", "names a criterion twice"),
-        ("[]", "names no criterion"),
-        ("- [", r"own\.yaml\", line 1: .*not valid YAML"),
-        ("- name: a\n  definition: d\n  scale: [0, 5]\n", r"scale \[0, 5\] of a doesn't go up from 1"),
-        ("- name: a\n  definition: d\n  scale: [3, 3]\n", r"scale \[3, 3\] of a doesn't go up"),
-        ("- name: a b\n  definition: d\n", r'\[0\] \(line 1\): "a b" can.t name a criterion'),
-        ("- name: a\n  definition: d\n  steps: 7\n", r"\[0\]\.steps \(line 3\): "),
-        ("- definition: d\n- name: b\n", r"\[0\].*name.*; \[1\].*definition"),
-    ],
-)
+@from_table
 def test_faults_of_a_criteria_file_are_told_with_their_place(tmp_path, text, message):
     (tmp_path / "own.yaml").write_text(text)
     with pytest.raises(ValueError, match=message):
@@ -354,14 +340,7 @@ def test_criteria_are_chosen_by_name_from_both_files_or_are_all_of_ones_own(tmp_
     assert [c.scale for c in select_criteria(None, own)] == [(1, 2), (1, 5)]
 
 
-@pytest.mark.parametrize(
-    ("names", "message"),
-    [
-        (["coherense"], '"coherense" is not a criterion; did you mean "coherence"? (known: naturalness, '),
-        (["coherence", "coherence"], "criteria: one is there twice"),
-        ([], "criteria: none is named"),
-    ],
-)
+@from_table
 def test_a_choice_without_meaning_is_refused(names, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         select_criteria(names, None)

@@ -20,6 +20,7 @@ from replay.runs.launch import resume_async, run_async
 from replay.scorers.judges.correctness import SAYS_BOTH
 from replay.scorers.judges.geval import FAILED_SAMPLE
 from replay.scorers.judges.tally import FlagCount
+from tests.data_tables import from_table
 from tests.scorers.judges.servers import broken, judge_server
 from tests.waiting import until_async
 
@@ -358,14 +359,7 @@ def test_a_dry_run_shows_a_table_and_asks_nothing(judged):
     assert [(one["name"], one["asks"]) for one in plain] == [("geval", 2 * TURNS)]
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--judge", "correctnes"], 'did you mean "correctness"'),
-        (["--judge", "{geval: {adapter: scripted}}"], "mode"),
-        (["--no-cache"], "--judge"),
-    ],
-)
+@from_table
 def test_what_cant_be_judged_is_told(judged, options, message):
     done = call("score", judged.folder, *options)
 

@@ -18,6 +18,7 @@ from replay.scorers.judges.judge import Case
 from replay.scorers.judges.rubric import NO_RUBRIC, RubricJudge
 from replay.scorers.scorer import Unscored
 from replay.testing import JudgeContract, RecordingAsk, always
+from tests.data_tables import from_table
 from tests.scorers.judges.samples import TALK, case
 from tests.scorers.judges.servers import broken, judge_server
 
@@ -198,24 +199,7 @@ async def test_a_judges_number_is_held_against_bounds(tmp_path):
     ]
 
 
-@pytest.mark.parametrize(
-    ("expect", "judges", "message"),
-    [
-        ({"rubric": "A."}, [], "the data has rubrics, and no judge of the type rubric is here"),
-        (
-            {"rubric": "A."},
-            ["one", "two"],
-            "a rubric has to say by which judge, since there are several (one, two)",
-        ),
-        ({"rubric": {"text": "A.", "judge": "tow"}}, ["two"], 'is called "tow"; did you mean "two"?'),
-        (
-            {"judge": {"name": "on", "at_most": 1}},
-            ["one"],
-            'no judge gives "on"; did you mean "one"? (known: one)',
-        ),
-        ({"judge": {"name": "one", "column": "x", "at_most": 1}}, ["one"], 'no judge gives "one.x"'),
-    ],
-)
+@from_table
 async def test_a_check_that_no_judge_answers_is_refused_before_anything_is_asked(
     tmp_path, expect, judges, message
 ):

@@ -13,6 +13,7 @@ import pytest
 from replay.statistics.load.load_cell import LoadCell
 from replay.statistics.load.load_level import LevelSummary, Rates
 from replay.statistics.load.saturation import saturation
+from tests.data_tables import from_table
 from tests.statistics.load.test_load_words import NO_RATES, PLAYED, taking
 
 
@@ -182,16 +183,7 @@ def closed_system(users: int, servers: int, think_s: float, rng: random.Random) 
     return level(users, len(responses) / 20, statistics.median(responses), turns=len(responses))
 
 
-@pytest.mark.parametrize(
-    ("users", "servers", "think_s", "found", "at"),
-    [
-        ((2, 4, 8, 16), 1000, 0.0, "growing", 16),
-        ((8, 12, 18, 27), 1000, 1.0, "growing", 27),
-        ((2, 4, 8, 16, 32), 8, 0.0, "saturated", 8),
-        ((2, 4, 8, 16, 32), 12, 0.0, "saturated", 16),
-        ((10, 20, 40, 80, 160), 8, 2.0, "saturated", 40),
-    ],
-)
+@from_table
 def test_in_simulated_systems_it_is_where_it_should_be(users, servers, think_s, found, at):
     """Without a limit, and with one: as many users as servers, or that keep them busy between thoughts."""
     rng = random.Random(7)

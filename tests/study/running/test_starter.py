@@ -19,7 +19,9 @@ def test_each_preset_has_a_starter():
     assert set(PRESETS) <= set(starters())
 
 
-@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize(
+    "preset", [pytest.param(one, marks=pytest.mark.long) if one == "compare" else one for one in PRESETS]
+)
 async def test_each_starter_is_a_study_with_which_a_rater_can_begin(preset, tmp_path):
     folder = tmp_path / "new" / "study"
     written = await asyncio.to_thread(write_starter, preset, folder)

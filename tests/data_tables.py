@@ -1,0 +1,45 @@
+"""
+Tables of examples that lie beside the tests: ``tables.toml`` in each room's folder.
+
+A test's table is named for its file and for the test. It has the names of the test's arguments, and a row for
+each example. What TOML has as an array is a list, but for those arguments that ``arrays`` names: a letter for
+each depth, "t" for a tuple and "l" for a list.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+T = TypeVar("T", bound=Callable[..., object])
+TESTS = Path(__file__).parent
+
+
+def from_table(test: T) -> T:
+    """Run *test* once for each row of its table."""
+    file = Path(test.__code__.co_filename)
+    room = file.relative_to(TESTS).parts[0]
+    table = _tables(room)[file.stem.removeprefix("test_")][test.__name__.removeprefix("test_")]
+    names, arrays = table["arguments"], table.get("arrays", {})
+    rows = [
+        [_made(value, arrays.get(name, "")) for name, value in zip(names, row, strict=True)]
+        for row in table["rows"]
+    ]
+    return pytest.mark.parametrize(names, rows)(test)
+
+
+@cache
+def _tables(room: str) -> dict[str, Any]:
+    return tomllib.loads((TESTS / room / "tables.toml").read_text("utf-8"))
+
+
+def _made(value: Any, arrays: str) -> Any:
+    if not isinstance(value, list):
+        return value
+    inner = [_made(one, arrays[1:]) for one in value]
+    return tuple(inner) if arrays.startswith("t") else inner

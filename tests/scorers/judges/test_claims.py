@@ -1,0 +1,169 @@
+"""The judge of claims: the contract, and what it does with lists."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from replay.core.adapter import ChatReply
+from replay.scorers.judges.claims import IN_NEITHER, NO_CANDIDATE, NUMBERED, SCHEMA, ClaimsJudge
+from replay.scorers.scorer import Unscored
+from replay.testing import JudgeContract, RecordingAsk, always
+from tests.scorers.judges.samples import case
+from tests.scorers.judges.test_kinds import CLAIMS
+
+
+class TestClaims(JudgeContract):
+    @pytest.fixture
+    def judge(self):
+        return ClaimsJudge()
+
+    @pytest.fixture
+    def good(self):
+        return always(json.dumps(CLAIMS))
+
+
+async def test_lists_are_counted_by_us_whatever_the_judge_says():
+    lie = {**CLAIMS, "recall": 1.0, "common_claim_count": 9}
+    opinion = await ClaimsJudge().opinion(case(2), RecordingAsk(always(json.dumps(lie))))
+
+    assert opinion.values == pytest.approx({"recall": 1 / 2, "precision": 1 / 3, "f1": 0.4})
+    assert opinion.evidence["counts"] == {"golden": 2, "candidate": 3, "common": 1}
+    assert opinion.evidence["reported"] == {"recall": 1.0, "common_claim_count": 9}
+
+
+async def test_json_is_found_in_prose_and_fences():
+    text = f"Let me see {{thinking}}.\n```json\n{json.dumps(CLAIMS, indent=1)}\n```\nHope that helps!"
+    opinion = await ClaimsJudge().opinion(case(2), RecordingAsk(always(text)))
+
+    assert opinion.values["recall"] == 0.5
+
+
+async def test_a_broken_reply_is_shown_to_the_judge_with_the_error():
+    replies = iter(['{"golden_claims": ["A"', '{"golden_claims": "A"}', json.dumps(CLAIMS)])
+    ask = RecordingAsk(lambda step, prompt: ChatReply(text=next(replies)))
+    opinion = await ClaimsJudge().opinion(case(2), ask)
+
+    first, second, third = (prompt for prompt, *_ in ask.asked)
+    assert first in second
+    assert '{"golden_claims": ["A"' in second
+    assert "at character" in second
+    assert '"golden_claims" is not a list' in third
+    assert opinion.values["recall"] == 0.5
+    assert len(opinion.evidence["problems"]) == 2
+    assert [sample for *_, sample in ask.asked] == [0, 1, 2]
+
+
+async def test_after_the_last_try_the_turn_is_unscored():
+    ask = RecordingAsk(always("no"))
+    opinion = await ClaimsJudge(tries=2).opinion(case(2), ask)
+
+    assert len(ask.asked) == 2
+    assert set(opinion.values.values()) == {Unscored(reason="the judge's claims can't be read as JSON")}
+
+
+async def test_without_golden_claims_there_is_no_score():
+    empty = {"golden_claims": [], "candidate_claims": ["A"], "common_claims": []}
+    opinion = await ClaimsJudge().opinion(case(2), RecordingAsk(always(json.dumps(empty))))
+
+    assert set(opinion.values.values()) == {Unscored(reason="no claims in the gold answer")}
+    assert ClaimsJudge().why_not(case(3)) == Unscored(reason="no claims in the gold answer")
+
+
+def test_the_response_format_is_a_parameter_that_is_needed():
+    judge = ClaimsJudge(response_format="json_schema")
+
+    sent = judge.plan(case(2))[0].parameters["response_format"]
+    assert sent["json_schema"]["schema"]["required"] == [
+        "golden_claims",
+        "candidate_claims",
+        "common_claims",
+    ]
+    assert judge.needed_parameters == ("response_format",)
+    assert "response_format" not in ClaimsJudge().plan(case(2))[0].parameters
+
+
+def test_a_format_is_sent_as_the_endpoint_wants_it():
+    named = {"name": "claims", "strict": True, "schema": SCHEMA}
+    formats = {
+        "json_object": {"type": "json_object"},
+        "json_schema": {"type": "json_schema", "json_schema": named},
+    }
+
+    for name, sent in formats.items():
+        judge = ClaimsJudge(response_format=name, parameters={"seed": 1, "temperature": None})
+        assert judge.plan(case(2))[0].parameters == {"seed": 1, "response_format": sent}
+        assert judge.needed_parameters == ("seed", "response_format")
+    assert SCHEMA["additionalProperties"] is False
+
+
+def test_only_the_first_of_several_tries_is_sure():
+    planned = ClaimsJudge(tries=2).plan(case(2))
+
+    assert [(p.sample, p.certain, p.completion_tokens) for p in planned] == [(0, True, 200), (1, False, 200)]
+    assert len(ClaimsJudge(tries=1).plan(case(2))) == 1
+    with pytest.raises(ValueError, match="tries 0 is not a positive whole number"):
+        ClaimsJudge(tries=0)
+
+
+@pytest.mark.parametrize(
+    ("found", "problem"),
+    [
+        ({"golden_claims": []}, '"candidate_claims" is missing'),
+        ({**CLAIMS, "common_claims": None}, '"common_claims" is not a list'),
+        ({**CLAIMS, "common_claims": ["A", 5]}, '"common_claims" holds something that is not a text: 5'),
+        (
+            {**CLAIMS, "common_claims": [["x" * 90]]},
+            f'"common_claims" holds something that is not a text: [\'{"x" * 58}',
+        ),
+    ],
+)
+async def test_a_reply_of_another_shape_is_told_to_the_judge(found, problem):
+    steps = []
+
+    def reply(step, prompt):
+        steps.append(step)
+        return ChatReply(text=json.dumps(found))
+
+    opinion = await ClaimsJudge(tries=2).opinion(case(2), RecordingAsk(reply))
+
+    assert opinion.evidence["problems"] == [problem, problem]
+    assert steps == ["claims", "claims.retry"]
+
+
+@pytest.mark.parametrize(
+    ("golden", "candidate", "common", "clamped"),
+    [(2, 2, 2, False), (2, 3, 2, False), (2, 1, 2, True), (1, 3, 2, True)],
+)
+async def test_more_common_claims_than_an_answer_makes_are_kept_as_a_sign(golden, candidate, common, clamped):
+    lists = {
+        "golden_claims": [f"c{n}" for n in range(golden)],
+        "candidate_claims": [f"c{n}" for n in range(candidate)],
+        "common_claims": [f"c{n}" for n in range(common)],
+    }
+    opinion = await ClaimsJudge().opinion(case(2), RecordingAsk(always(json.dumps(lists))))
+
+    assert opinion.evidence["clamped"] is clamped
+
+
+async def test_an_answer_without_claims_scores_0_and_is_flagged():
+    silent = {"golden_claims": ["A"], "candidate_claims": [], "common_claims": []}
+    opinion = await ClaimsJudge().opinion(case(2), RecordingAsk(always(json.dumps(silent))))
+
+    assert opinion.values == {"recall": 0, "precision": 0, "f1": 0}
+    assert opinion.flags == (NO_CANDIDATE,)
+
+
+async def test_what_a_judge_made_of_the_lists_is_flagged_as_often_as_it_did():
+    lists = {
+        "golden_claims": {"1": "A.", "2": "B"},
+        "candidate_claims": ["A", "C"],
+        "common_claims": ["a", "X", "Y"],
+    }
+    opinion = await ClaimsJudge().opinion(case(2), RecordingAsk(always(json.dumps(lists))))
+
+    assert opinion.flags == (IN_NEITHER, IN_NEITHER, NUMBERED)
+    assert opinion.evidence["in_neither_list"] == ["X", "Y"]
+    assert opinion.evidence["golden_claims"] == ["A.", "B"]
+    assert (await ClaimsJudge().opinion(case(2), RecordingAsk(always(json.dumps(CLAIMS))))).flags == ()
