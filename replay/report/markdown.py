@@ -39,6 +39,7 @@ from replay.report.passed_checks import without_passed_checks
 from replay.report.printing import shorten
 from replay.report.repeats_text import pass_columns, repeat_spread_columns
 from replay.report.rewriting_text import conclusions
+from replay.report.survival_text import TITLE, survival_columns
 from replay.report.trends import trend_notes, with_trends
 from replay.scenario.assertions.findings import AssertionResult
 from replay.statistics.checks import Checks
@@ -91,6 +92,9 @@ def _blocks(report: Report, title: str, results: Sequence[AssertionResult]) -> l
         table = table_block("differences", heading, markdown_table(gap_columns(report.gaps)))
         blocks.append(replace(table, foot=said))
     blocks += _depths(report)
+    if report.survival:
+        survival = markdown_table(survival_columns(report.survival))
+        blocks.append(table_block("survival", f"**{TITLE}**", survival))
     blocks += _repeats(report.repeats) if report.repeats else []
     said = [scale_note(report.table), interval_note(report.table), *trend_notes(report.table), *notes(report)]
     items = [f"- {escape_markdown(sentence)}" for sentence in said]

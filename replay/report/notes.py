@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from replay.core.check_result import NO_CHECK
 from replay.report.repeats_text import repeat_notes
+from replay.report.survival_text import NOTE
 from replay.statistics.depth_table import DepthTable, GroupTable
 from replay.statistics.interval import FEW, NO_RESAMPLES
 from replay.statistics.run_numbers import Report
@@ -39,6 +40,7 @@ def notes(report: Report) -> list[str]:
             for sentence in fact(group):
                 who.setdefault(sentence, []).append(group)
         said += [f"{_names(groups, table)}: {sentence}" for sentence, groups in who.items()]
+    said += [NOTE] if report.survival else []
     said += repeat_notes(report.repeats) if report.repeats else []
     said += report.remarks
     return said + list(_loop_lag(table, report.loop_lag_s))

@@ -31,6 +31,7 @@ from replay.report.people_text import print_people
 from replay.report.printing import heading, print_lines, print_signatures, print_table, section
 from replay.report.repeats_text import print_repeats
 from replay.report.rewriting_text import conclusions
+from replay.report.survival_text import print_survival
 from replay.report.terminal import coloured_difference, has_person, print_group, trend_note
 from replay.report.trends import scales
 from replay.statistics.failure_reasons import FailureReason
@@ -51,6 +52,8 @@ def print_report(report: Report, console: Console) -> None:
         _print_conclusions(report, console)
     if report.checks:
         print_checks(report.checks, console)
+    if report.survival:
+        print_survival(report.survival, console)
     if gaps:
         layout = fitting(console.width, lambda layout: [gap_columns(gaps, layout)])
         heading(console, f"Against {names_of(g.first.policy for g in gaps)}, on the same turns")

@@ -262,6 +262,7 @@ class Run:
         from replay.statistics.hidden_points import hidden_points
         from replay.statistics.paired import policy_gaps
         from replay.statistics.run_numbers import Report
+        from replay.statistics.script_survival import script_survival
 
         records, columns = self._outlined()
         judged = self.judged()
@@ -285,6 +286,7 @@ class Run:
             remarks=notes,
             judges=tuple(msgspec.to_builtins(one) for one in judged),
             repeats=repeats,
+            survival=script_survival(records),
             people=people,
             checks=checks if checks.rows else None,
         )

@@ -15,6 +15,7 @@ from replay.statistics.hidden_points import HiddenPoints
 from replay.statistics.paired import PairedDifference
 from replay.statistics.people import HumanScores
 from replay.statistics.repeats import RepeatNumbers
+from replay.statistics.script_survival import ScriptSurvival
 from replay.statistics.wording import WordingAgreement
 
 
@@ -41,6 +42,8 @@ class Report:
     """What is known of each judge, as plain values."""
     repeats: RepeatNumbers | None = None
     """What several plays of each conversation say; None where each was played once."""
+    survival: tuple[ScriptSurvival, ...] = ()
+    """How far the recorded script carries under each policy that judges questions."""
     people: HumanScores | None = None
     """What people said in the study that the run comes out of; None where there was none."""
     checks: Checks | None = None

@@ -29,6 +29,7 @@ from replay.viewer.figures import Trace, curve_with_band, hover, layout, line, w
 from replay.viewer.numbers import duration, headline, number, with_unit
 from replay.viewer.repeats_view import repeat_charts
 from replay.viewer.run_numbers import RunNumbers
+from replay.viewer.survival_view import survival_chart
 
 MOST_DEPTHS = 60
 """Deeper turns are left out of the charts, and the page says so."""
@@ -50,6 +51,7 @@ def depth_view(numbers: RunNumbers) -> DepthView:
     deepest = max((row.depth or 0 for one in table.groups for row in one.depths if row.turns), default=0)
     charts = [_scores(numbers.report, deepest)] if table.columns else []
     charts += repeat_charts(numbers.report.repeats) if numbers.report.repeats else []
+    charts += [survival_chart(numbers.report.survival)] if numbers.report.survival else []
     charts += [_questions(numbers.report), *_latencies(numbers)]
     return DepthView(
         switches=switches(table.columns, _groups(numbers.report)),

@@ -12,6 +12,7 @@ from replay.statistics.hidden_points import hidden_points
 from replay.statistics.paired import policy_gaps
 from replay.statistics.run_numbers import Report
 from replay.statistics.score_column import ScoreColumn, score_columns
+from replay.statistics.script_survival import script_survival
 from tests.scorers.turns import INVALID, VALID, skipped_turn, turn
 
 GOLD = "the glass harbour of Port Ellis"
@@ -63,6 +64,7 @@ def report(**changes: object) -> Report:
         "table": depth_table(turns, scores, LENGTHS),
         "gaps": tuple(gaps),
         "hidden": hidden_points(gaps, turns, scores),
+        "survival": script_survival(turns),
         "loop_lag_s": {"extractive": 0.004},
         "signatures": {"rewrite": "policy:rewrite|coref:embedded-1|window:2|convreplay:0.1.0"},
     }
