@@ -9,7 +9,7 @@ from rich.console import Console
 from replay.report.columns import LAYOUTS, Layout, TextColumn, depth_column, fitting, score_column
 from replay.report.printing import heading, print_table
 from replay.scorers.scorer import SHARE
-from replay.statistics.script_survival import ScriptSurvival
+from replay.statistics.script_survival import ScriptSurvival, SurvivalRow
 
 TITLE = "Script survival"
 NOTE = (
@@ -21,19 +21,23 @@ NOTE = (
 
 
 def survival_columns(found: Sequence[ScriptSurvival], layout: Layout = LAYOUTS[0]) -> list[TextColumn]:
-    """A row for each depth, a column for each system and policy."""
+    """A row for each depth, a column for each system and those of its policies that say the same."""
     depths = range(1, 1 + max(len(one.rows) for one in found))
     one_system = len({one.group.system for one in found}) == 1
+    # Up to the first break all policies with the system's own answers ask the same, so most say the same.
+    alike: dict[tuple[str, tuple[SurvivalRow, ...]], list[str]] = {}
+    for one in found:
+        alike.setdefault((one.group.system, one.rows), []).append(one.group.policy)
     return [
         depth_column(depths),
         *(
             score_column(
-                one.group.policy if one_system else str(one.group),
+                f"{'' if one_system else f'{system}, '}{'/'.join(policies)}",
                 SHARE,
-                [one.rows[depth - 1] if depth <= len(one.rows) else None for depth in depths],
+                [rows[depth - 1] if depth <= len(rows) else None for depth in depths],
                 layout,
             )
-            for one in found
+            for (system, rows), policies in alike.items()
         ),
     ]
 
