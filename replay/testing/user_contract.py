@@ -59,7 +59,7 @@ _REPLIES: dict[Occasion, str] = {
 def wording_request(occasion: Occasion = "asked-back", **changes: Any) -> WordingRequest:
     """The second turn of a conversation with a shop, to be worded on *occasion*."""
     turn = SHOP.turns[1]
-    history = (Exchange(question=SHOP.turns[0].question, answer="It is on its way."),)
+    history: tuple[Exchange, ...] = (Exchange(question=SHOP.turns[0].question, answer="It is on its way."),)
     if occasion in _REPLIES:
         history += (Exchange(question=turn.question, answer=_REPLIES[occasion]),)
     request = WordingRequest(

@@ -62,6 +62,9 @@ _YES = re.compile(
 _DENIES = re.compile(r"\b(?:no|not|instead of|rather than)\b|n't\b", re.IGNORECASE)
 
 
+_QUOTES = "\"“”'‘’`«»"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Knowledge:
     """What may be said in one turn."""
@@ -76,7 +79,8 @@ class Knowledge:
 
 def knowledge(conversation: Conversation, depth: int, request: WordingRequest) -> Knowledge:
     """
-    Return what may be said in the turn at *depth* of *conversation*; answers from there on are looked at here alone.
+    Return what may be said in the turn at *depth* of *conversation*; answers from there on are looked at
+    here alone.
 
     Args:
         conversation: As recorded.
@@ -110,6 +114,8 @@ def unfaithful(wording: Wording, request: WordingRequest, known: Knowledge) -> s
     text = wording.text.strip()
     if not any(c.isalnum() for c in text):
         return "it is empty"
+    if text[0] in _QUOTES and text[-1] in _QUOTES:
+        return "it stands in quotation marks; say the words alone"
     if _ROLE.search(text):
         return "it has a role's name in it; say the words alone"
     if _THOUGHT.search(text) or len([line for line in text.splitlines() if line.strip()]) > 1:

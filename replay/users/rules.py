@@ -30,8 +30,8 @@ _ASKED_FOR: Mapping[str, re.Pattern[str]] = {
 _SAID_WITH = {"number": "It's {}.", "email": "My email address is {}."}
 _GENERIC = word_set(
     """
-    want like confirm confirmation proceed go sure help need please wish continue mean meant correct right okay
-    ok ask asking question tell know
+    want like confirm confirmation proceed go sure help need please wish continue mean meant correct right
+    okay ok ask asking question tell know
     """
 )
 """Words of a request for a confirmation that say nothing of what is to be confirmed."""

@@ -27,7 +27,7 @@ ROOMS = {
     "statistics/load": "core statistics",
     "coreference": "core core/settings core/asking",
     "coreference/training": "core datasets coreference",
-    "users": "core core/settings coreference scorers/checks",
+    "users": "core core/settings core/asking coreference scorers/checks",
     "policies": "core core/settings core/asking coreference users",
     "play": "core core/settings core/asking policies",
     "play/load": "core core/settings datasets play",
@@ -56,7 +56,8 @@ ROOMS = {
     "study/running": "core core/settings core/asking datasets store scorers statistics play scenario "
     "results runs tables/agreement study study/presets",
     "study/pages": "core viewer study study/running",
-    "testing": "core core/settings core/asking datasets scorers scorers/judges coreference policies play users",
+    "testing": "core core/settings core/asking datasets scorers scorers/judges coreference policies "
+    "play users",
     "integrations": "core core/settings datasets store scorers scorers/judges statistics "
     "scenario/assertions scenario report results runs viewer testing",
     "integrations/deepeval": "core datasets scorers statistics report results runs",

@@ -38,7 +38,11 @@ KNOWN_FAILURES = [
     ("role label", "User: it's 40233", "role's name"),
     ("thoughts sent", "<think>The bot wants the number</think> It's 40233.", "thoughts or markup"),
     ("thoughts sent", "The user should now give the number 40233.", "thoughts or markup"),
-    ("thoughts sent", "I should ask for the knife.\nCan I cancel the knife of order 40233?", "thoughts or markup"),
+    (
+        "thoughts sent",
+        "I should ask for the knife.\nCan I cancel the knife of order 40233?",
+        "thoughts or markup",
+    ),
     ("markup", '{"text": "It\'s 40233."}', "thoughts or markup"),
     (
         "states everything at once",
@@ -47,7 +51,8 @@ KNOWN_FAILURES = [
     ),
     (
         "states everything at once",
-        "Well, you see, it is a long story that began when I first came to your shop and looked for a knife that would "
+        "Well, you see, it is a long story that began when I first came to your shop and looked for "
+        "a knife that would "
         "cut the bread that my aunt bakes, and so I ordered it, and now I want to cancel it",
         "longest turn",
     ),
@@ -89,7 +94,9 @@ def test_what_an_earlier_answer_told_is_known():
     text = "Can I cancel the parcel?"
     request = wording_request("refused")
     assert unfaithful(Wording(move="rephrasing", text=text), request, knowledge(TALK, 2, request))
-    told = wording_request("refused", history=(Exchange(question="Hello?", answer="Your parcel is on its way."),))
+    told = wording_request(
+        "refused", history=(Exchange(question="Hello?", answer="Your parcel is on its way."),)
+    )
     assert unfaithful(Wording(move="rephrasing", text=text), told, knowledge(TALK, 2, told)) is None
 
 

@@ -50,7 +50,9 @@ async def test_what_was_said_in_full_is_not_put_in_lesser_words():
 
 
 async def test_a_failed_ask_may_be_put_again_as_it_was():
-    rejected = tuple(RejectedWording(text=text, reason="no") for text in (FULL, "Can I still cancel my order 40233?"))
+    rejected = tuple(
+        RejectedWording(text=text, reason="no") for text in (FULL, "Can I still cancel my order 40233?")
+    )
     assert await said("failed", rejected=rejected) == ("rephrasing", "Can I still cancel it?", "script")
 
 
@@ -63,7 +65,11 @@ async def test_a_number_that_is_asked_for_is_given():
 
 async def test_what_the_data_calls_a_fact_is_asked_for_by_its_name():
     facts = (UserFact(kind="membership level", value="gold"),)
-    assert await said(facts=facts, **asked("What membership level do you have?")) == ("answer", "gold.", "facts")
+    assert await said(facts=facts, **asked("What membership level do you have?")) == (
+        "answer",
+        "gold.",
+        "facts",
+    )
 
 
 async def test_of_several_numbers_only_the_intents_own_is_given():
@@ -131,7 +137,10 @@ def test_facts_by_their_looks(text, found):
     ("reply", "occasion"),
     [
         ("Which order is it about?", "asked-back"),
-        ("You have two orders: 40180 (desk lamp) and 40233 (bread knife). Which one do you mean?", "asked-back"),
+        (
+            "You have two orders: 40180 (desk lamp) and 40233 (bread knife). Which one do you mean?",
+            "asked-back",
+        ),
         ("Shall I cancel it?", "asked-back"),
         ("I can't help with that.", "refused"),
         ("I don't know.", "refused"),
