@@ -33,6 +33,7 @@ from replay.report.depth_cells import (
     total_columns,
 )
 from replay.report.failure_text import failure_lines
+from replay.report.interventions_text import intervention_columns
 from replay.report.markdown_limit import MOST_CHARS, Block, within
 from replay.report.notes import notes
 from replay.report.passed_checks import without_passed_checks
@@ -95,6 +96,9 @@ def _blocks(report: Report, title: str, results: Sequence[AssertionResult]) -> l
     if report.survival:
         survival = markdown_table(survival_columns(report.survival))
         blocks.append(table_block("survival", f"**{TITLE}**", survival))
+    for one in report.interventions:
+        heading = f"**Interventions: {code(one.group.system)}, {code(one.group.policy)}**"
+        blocks.append(table_block("interventions", heading, markdown_table(intervention_columns(one))))
     blocks += _repeats(report.repeats) if report.repeats else []
     said = [scale_note(report.table), interval_note(report.table), *trend_notes(report.table), *notes(report)]
     items = [f"- {escape_markdown(sentence)}" for sentence in said]

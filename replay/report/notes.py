@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from replay.core.check_result import NO_CHECK
+from replay.report.interventions_text import intervention_notes
 from replay.report.repeats_text import repeat_notes
 from replay.report.survival_text import NOTE
 from replay.statistics.depth_table import DepthTable, GroupTable
@@ -41,6 +42,7 @@ def notes(report: Report) -> list[str]:
                 who.setdefault(sentence, []).append(group)
         said += [f"{_names(groups, table)}: {sentence}" for sentence, groups in who.items()]
     said += [NOTE] if report.survival else []
+    said += intervention_notes(report.interventions)
     said += repeat_notes(report.repeats) if report.repeats else []
     said += report.remarks
     return said + list(_loop_lag(table, report.loop_lag_s))

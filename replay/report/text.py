@@ -25,6 +25,7 @@ from replay.report.depth_cells import (
     scale_note,
 )
 from replay.report.failure_text import failure_lines
+from replay.report.interventions_text import print_interventions
 from replay.report.notes import notes
 from replay.report.passed_checks import without_passed_checks
 from replay.report.people_text import print_people
@@ -60,6 +61,7 @@ def print_report(report: Report, console: Console) -> None:
         lines = table_lines(gap_columns(gaps, layout), width=console.width, total=False)
         print_lines(console, [*map(coloured_difference, lines), ""])
         _print_conclusions(report, console)
+    print_interventions(report.interventions, console)
     if report.repeats:
         print_repeats(report.repeats, console)
     if report.people:

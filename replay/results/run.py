@@ -260,6 +260,7 @@ class Run:
         from replay.results.wording import wording_agreements
         from replay.statistics.checks import count_checks
         from replay.statistics.hidden_points import hidden_points
+        from replay.statistics.interventions import count_interventions
         from replay.statistics.paired import policy_gaps
         from replay.statistics.run_numbers import Report
         from replay.statistics.script_survival import script_survival
@@ -274,6 +275,8 @@ class Run:
             wording = wording_agreements(store.rewritten())
             repeats = run_repeats(store, records, columns, resamples=resamples, method=method)
         seed = self._needed("seed")
+        signatures = self.signatures()
+        reacting = {name for name, one in signatures.items() if one.startswith("policy:react")}
         gaps = policy_gaps(records, columns, resamples=resamples, seed=seed, method=method)
         return Report(
             table=self._table(records, columns, resamples, method),
@@ -282,10 +285,11 @@ class Run:
             wording=wording,
             failures=self.failures(),
             loop_lag_s={system: lag.p99_s for system, lag in lags.items()},
-            signatures=self.signatures(),
+            signatures=signatures,
             remarks=notes,
             judges=tuple(msgspec.to_builtins(one) for one in judged),
             repeats=repeats,
+            interventions=count_interventions(records, reacting),
             survival=script_survival(records),
             people=people,
             checks=checks if checks.rows else None,

@@ -239,7 +239,7 @@ def _plugin_endpoints(
 
 
 def _asked_by(policy: Policy | None) -> object:
-    """What *policy* may ask while it plans: its rewriter, or its user."""
+    """Return what *policy* may ask while it plans: its rewriter, or its user."""
     return getattr(policy, "rewriter", None) or getattr(policy, "user", None)
 
 

@@ -12,6 +12,7 @@ from replay.statistics.checks import Checks
 from replay.statistics.depth_table import DepthTable
 from replay.statistics.failure_reasons import FailureReason
 from replay.statistics.hidden_points import HiddenPoints
+from replay.statistics.interventions import GroupInterventions
 from replay.statistics.paired import PairedDifference
 from replay.statistics.people import HumanScores
 from replay.statistics.repeats import RepeatNumbers
@@ -42,6 +43,8 @@ class Report:
     """What is known of each judge, as plain values."""
     repeats: RepeatNumbers | None = None
     """What several plays of each conversation say; None where each was played once."""
+    interventions: tuple[GroupInterventions, ...] = ()
+    """What users did, of each system under each policy that has one."""
     survival: tuple[ScriptSurvival, ...] = ()
     """How far the recorded script carries under each policy that judges questions."""
     people: HumanScores | None = None

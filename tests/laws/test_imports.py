@@ -42,7 +42,7 @@ ROOMS = {
     "report/notebook": "core scorers statistics report",
     "report/plots": "core core/settings scorers statistics report",
     "results": "core core/settings core/asking datasets store scorers scorers/checks scorers/judges "
-    "statistics statistics/load coreference policies play scenario/assertions scenario "
+    "statistics statistics/load coreference users policies play scenario/assertions scenario "
     "workers/cluster load report report/notebook",
     "runs": "core core/settings core/asking datasets store scorers statistics policies play play/load "
     "scenario workers workers/cluster load report results",

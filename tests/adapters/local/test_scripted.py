@@ -250,3 +250,15 @@ def test_a_setting_that_cannot_work_is_a_fault_of_the_scenario(
     (tmp_path / "shape.yaml").write_text("5")
     with pytest.raises(ScenarioError, match=said):
         build(ScriptedAdapter, settings, folder=tmp_path)
+
+
+def test_another_reference_may_stand_for_the_recorded_answer():
+    turns = (
+        Turn(id="1", question="Who?", gold_answers=("Ann Lee sang it.", "Ann Lee")),
+        Turn(id="2", question="When?", gold_answers=("In 1990.",)),
+        Turn(id="3", question="Why?"),
+    )
+    conversation = Conversation(id="c", turns=turns)
+    adapter = ScriptedAdapter(answers="other-gold")
+    found = [adapter.answer_for(conversation, depth).text for depth in (1, 2, 3)]
+    assert found == ["Ann Lee", "In 1990.", CANNOT_ANSWER]
