@@ -43,8 +43,8 @@ def intervention_notes(found: Sequence[GroupInterventions]) -> Iterator[str]:
     for one in found:
         total = one.total
         share = 100 * total.touched / total.intents
-        said = f"{one.group}: a user did something in {total.touched:,} of {total.intents:,} turns "
-        f"({share:.1f} %)"
+        turns = f"{total.touched:,} of {total.intents:,} turns ({share:.1f} %)"
+        said = f"{one.group}: a user did something in {turns}"
         cost = "" if not total.asks else f"; {total.asks:,} asks of its model"
         cost += "" if not total.asks or total.cost_usd is None else f", {total.cost_usd:.4g} USD"
         yield f"{said}{cost}."
