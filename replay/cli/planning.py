@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -23,6 +24,7 @@ def show_plan(file: ScenarioFile, *, as_json: bool) -> None:
     """
     from replay.core.errors import InputError
     from replay.results.resolver_asks import estimate_resolver, planned_turns
+    from replay.results.user_asks import estimate_users
     from replay.scenario.assembly import assemble
 
     assembly = assemble(file)
@@ -30,12 +32,14 @@ def show_plan(file: ScenarioFile, *, as_json: bool) -> None:
         raise InputError("what a load run asks depends on how fast it is answered; --dry-run can't tell")
     turns, policies = planned_turns(assembly), len(assembly.policies)
     resolver = estimate_resolver(assembly)
+    users = estimate_users(assembly, turns)
     if as_json:
         echo_json(
             {
                 "turns": turns,
                 "asks_of_each_system": turns * policies,
                 "resolver": msgspec.to_builtins(resolver),
+                **({"users": [asdict(one) for one in users]} if users else {}),
             }
         )
         return
@@ -44,5 +48,7 @@ def show_plan(file: ScenarioFile, *, as_json: bool) -> None:
         from replay.cli.judging import print_estimates
 
         print_estimates("who", [resolver])
+    for one in users:
+        echo(one.sentence)
     if assembly.judges:
         echo("Judges are asked after the run; `replay score RUN --dry-run` says what they would take.")

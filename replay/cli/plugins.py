@@ -7,7 +7,7 @@ from replay.cli.output import echo_json, open_console
 
 
 def plugins(as_json: JsonOption = False) -> None:
-    """List the adapters, judges, readers, policies, resolvers and scorers that a scenario can name."""
+    """List the adapters, judges, readers, policies, resolvers, scorers and users that a scenario can name."""
     from replay.core.settings.plugins import KINDS, available
 
     rows = [

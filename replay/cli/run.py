@@ -45,6 +45,12 @@ def run(
     no_cache: Annotated[
         bool, typer.Option("--no-cache", help="Ask every question, whatever the scenario's play.cache says.")
     ] = False,
+    policy: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--policy", metavar="NAME", help="In place of the scenario's policies; several times for several."
+        ),
+    ] = None,
     otlp: OtlpOption = None,
     workers: WorkersOption = None,
     on: OnOption = None,
@@ -75,7 +81,7 @@ def run(
     if cache is not None or no_cache:
         play["cache"] = None if cache is None else str(cache.absolute())
     telemetry = {} if otlp is None else {"endpoint": otlp}
-    changes = {"data": data, "play": play, "telemetry": telemetry}
+    changes: dict[str, Any] = {"data": data, "play": play, "telemetry": telemetry, "policies": policy}
     if changes := {section: keys for section, keys in changes.items() if keys}:
         file = with_changes(file, changes)
     if dry_run:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property, lru_cache
 
 import msgspec
@@ -42,7 +42,22 @@ class PlayedTurn(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """What stands in the system's own history: its answer, or the gold answer standing in for a
     failed ask. None when the turn left no trace there (filtered out)."""
     steps: tuple[Message, ...] = ()
-    """What came before the answer: calls of tools and their results."""
+    """What came before the answer: calls of tools and their results, and where a user followed up the replies
+    before it with what was said to them."""
+
+    @cached_property
+    def exchanges(self) -> tuple[Exchange, ...]:
+        """All exchanges of the turn as the system sees them, in order; empty where it left no trace."""
+        if self.exchange is None:
+            return ()
+        if not any(step.role == "user" for step in self.steps):
+            return (self.exchange,)
+        return tuple(_split(self.exchange))
+
+    @property
+    def has_follow_ups(self) -> bool:
+        """Return whether the turn took more than one exchange."""
+        return len(self.exchanges) > 1
 
     @cached_property
     def exchange(self) -> Exchange | None:
@@ -75,7 +90,20 @@ def _exchange(question: str, answer: str, steps: tuple[Message, ...]) -> Exchang
 
 def own_history(played: Sequence[PlayedTurn]) -> tuple[Exchange, ...]:
     """Questions as really asked, with the answers the system really gave."""
-    return tuple([exchange for p in played if (exchange := p.exchange) is not None])
+    return tuple([exchange for p in played for exchange in p.exchanges])
+
+
+def _split(turn: Exchange) -> Iterator[Exchange]:
+    """Yield the exchanges of a *turn* in which a user followed up; what had no reply is none."""
+    question, steps = turn.question, list[Message]()
+    for step in turn.steps:
+        if step.role != "user":
+            steps.append(step)
+            continue
+        if steps and steps[-1].role == "assistant" and not steps[-1].tool_calls:
+            yield Exchange(question=question, answer=steps[-1].text, steps=tuple(steps[:-1]))
+        question, steps = step.text, []
+    yield Exchange(question=question, answer=turn.answer, steps=tuple(steps))
 
 
 def with_recorded_context(
@@ -94,9 +122,11 @@ def with_recorded_context(
     places: dict[int, int] = {}
     for number in range(len(played) - 1, -1, -1):
         p = played[number]
+        exchanges = len(p.exchanges)
         if position >= 0 and _is_of(shown[position], p):
-            places[number] = position
-            position -= 1
+            # What the question came with stands before its first exchange, as far as that is shown.
+            places[number] = max(0, position - max(0, exchanges - 1))
+            position = places[number] - 1
     for number, p in enumerate(played):
         if number not in places:
             pending += instructions(p.turn.asked_with)
@@ -109,6 +139,8 @@ def with_recorded_context(
 
 def _is_of(exchange: Exchange, played: PlayedTurn) -> bool:
     """Return whether *exchange* shows what was *played*; a skipped turn may have asked what another did."""
+    if played.has_follow_ups:
+        return exchange.question == played.exchanges[-1].question
     if exchange.question not in (played.asked, played.turn.question):
         return False
     return exchange.question_only or exchange.answer in (played.answer, played.turn.gold_answer)

@@ -43,6 +43,48 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
     """Those of the prompt that it had in its cache."""
 
 
+Occasion = Literal["drifted", "asked-back", "refused", "not-understood", "misread", "failed"]
+"""Why the recorded question alone doesn't do: it means something else now; or the system, where the
+recorded one
+did not, asked back, refused, did not understand, spoke of something else; or gave no answer."""
+
+Move = Literal["rephrasing", "answer", "correction", "confirmation", "skip"]
+"""What the user does about it. ``skip``: nothing, since there is nothing that they could say."""
+
+
+class RejectedWording(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that a user worded and that was not said."""
+
+    text: str
+    reason: str
+
+
+class Intervention(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a user did in a turn of which the recorded question no longer does."""
+
+    occasion: Occasion
+    evidence: str
+    """What it was seen by, in words."""
+    move: Move
+    said: str | None = None
+    """None where nothing was said."""
+    source: str = ""
+    """Where the words come from: ``standalone``, ``rewriting``, ``facts``, ``script``, ``model``, ..."""
+    note: str | None = None
+    """Why nothing was said."""
+    rejected: tuple[RejectedWording, ...] = ()
+    """What was worded before and failed a test of faithfulness, in order."""
+    asks: int = 0
+    """Asks of the model that words it; 0 where there is none, or all came from a cache."""
+    cost_usd: float | None = None
+    """What they cost in this run; None where nobody says."""
+
+    @property
+    def is_follow_up(self) -> bool:
+        """Return whether it was said after a reply, and not in place of the recorded question."""
+        return self.said is not None and self.occasion != "drifted"
+
+
 TOKEN_GAP_S = 1e-4
 """The unit of ``Timing.token_gaps_100us``."""
 
@@ -137,7 +179,8 @@ class TurnRecord(msgspec.Struct, frozen=True, kw_only=True):
     partial: str | None = None
     """What had come of an answer that was cut off; it stands in no history and is not scored."""
     steps: tuple[Message, ...] = ()
-    """What stood between the question and the answer: calls of tools and their results."""
+    """What stood between the question and the answer: calls of tools and their results; where a user followed
+    up, also the replies before the answer, and what was said to them."""
     step_times_s: tuple[tuple[float, float], ...] = ()
     """Where the system called tools: begin and end of what brought each of ``steps`` and, last, of the ask
     that ended the turn, in seconds since ``timing.sent_s``."""
@@ -149,6 +192,8 @@ class TurnRecord(msgspec.Struct, frozen=True, kw_only=True):
     """The answer came from a cache (``play.cache``): nothing was asked, so there are no times."""
     history_cut: str | None = None
     """What of the policy's history was not shown, as in ``exchanges 1 to 3``; None for nothing."""
+    interventions: tuple[Intervention, ...] = ()
+    """What a user did in the turn (``react``), in order."""
     started_at: float | None = None
     """When the engine started, from which ``timing`` counts: seconds since 1970. None where nobody said."""
 
@@ -157,6 +202,12 @@ class TurnRecord(msgspec.Struct, frozen=True, kw_only=True):
         """The conversation's id in the data. What is resampled: plays of one conversation are as little
         independent as its turns are."""
         return self.source or self.conversation
+
+    @property
+    def exchanges(self) -> int:
+        """Return the number of exchanges with the system that the turn took; 0 for a skipped one."""
+        follow_ups = sum(one.is_follow_up for one in self.interventions)
+        return 0 if self.outcome == "skipped" else 1 + follow_ups
 
     @property
     def failed(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from replay.core.message import Message
-from replay.core.record import Usage
+from replay.core.record import Intervention, Usage
 
 TurnPlace = tuple[str, str, str, int]
 """A turn's conversation, system, policy and depth."""
@@ -19,7 +19,11 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Begin and end of what brought it, in seconds since the turn's first ask was sent: the ask of a system's
     message, the look-up or the function of a tool's."""
     is_reply: bool = False
-    """It is what the system replied to an ask: it calls the tools whose results follow."""
+    """It is what the system replied to an ask: it calls the tools whose results follow, or else a user
+    follows
+    it up."""
+    intervention: Intervention | None = None
+    """Of what a user said: why."""
     attempts: int = 0
     """Asks that brought it, retries included; 0 of a tool's, or from a cache."""
     usage: Usage | None = None

@@ -197,6 +197,8 @@ class DriftDetector:
         """Whether both windows hold the same turns, and the own one no other answers than gold ones."""
         recorded = last_of(conversation.turns[: depth - 1], self.window)
         own = last_of([p for p in played if p.exchange is not None], self.window)
+        if any(p.has_follow_ups for p in own):
+            return False
         return len(own) == len(recorded) and all(
             p.turn.id == turn.id and turn.gold_answer in (None, p.answer)
             for p, turn in zip(own, recorded, strict=True)
@@ -210,9 +212,9 @@ class DriftDetector:
     ) -> Document:
         turns = tuple(
             # Where the gold answer is unknown, the answers can't be compared: both sides do without.
-            Exchange(question=p.asked, answer="") if p.turn.gold_answer is None else p.exchange
+            Exchange(question=one.question, answer="") if p.turn.gold_answer is None else one
             for p in played
-            if p.exchange is not None
+            for one in p.exchanges
         )
         return self._document(conversation, question, turns)
 

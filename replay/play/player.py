@@ -32,12 +32,13 @@ from replay.core.settings.plugin_bugs import attributed_to
 from replay.core.step import Step, TurnPlace
 from replay.core.trace_ids import PlayTrace, RunTraces
 from replay.play.attempts import Attempts
+from replay.play.follow_ups import converse
 from replay.play.loop_lag import InFlightRequests
 from replay.play.play import Play
 from replay.play.tool_loop import ToolLoop
 from replay.play.turn_record import OnFailure, ends_conversation, played_turn, turn_record, unasked_turn
 from replay.play.turn_schedule import Pacer
-from replay.policies.policy import PlannedTurn
+from replay.policies.policy import PlannedTurn, reacting
 
 
 class RecordSink(Protocol):
@@ -115,7 +116,7 @@ class Player:
         log = conversation_log(system=play.system.name, policy=play.policy_name, conversation=conversation.id)
         played = [unasked_turn(turn) for turn in conversation.turns[: conversation.asked_from - 1]]
         played += [played_turn(conversation, record) for record in play.records]
-        asked_with = played if any(turn.asked_with for turn in conversation.turns) else None
+        has_messages = any(turn.asked_with for turn in conversation.turns)
         due: float | None = None
         done: float | None = None
         traced = None
@@ -150,7 +151,9 @@ class Player:
                     record, done = _skipped(play, depth, planned, self._started_at), due
                 else:
                     with attributed_to('system "%s" fails at turn %s of conversation "%s"', system, *turn):
-                        record = await self._ask(play, session, depth, planned, asked_with, due, log, traced)
+                        record = await self._ask(
+                            play, session, depth, planned, played, has_messages, due, log, traced
+                        )
                     done = self._clock()
                 await self._sink.write(record)
                 if self._asker.breaker.stop is not None:
@@ -165,17 +168,18 @@ class Player:
         session: Session,
         depth: int,
         planned: PlannedTurn,
-        played: Sequence[PlayedTurn] | None,
+        before: Sequence[PlayedTurn],
+        has_messages: bool,
         due: float,
         log: ConversationLog | None,
         traced: PlayTrace | None,
     ) -> TurnRecord:
-        """Ask the turn; *played* is what came before it, None where no turn has messages of its own."""
+        """Ask the turn after those *before* it; *has_messages* where some turn has messages of its own."""
         system = play.system
         keeps_history = system.adapter.history == "server"
         history, asked_with = planned.history, tuple[Message, ...]()
-        if played is not None:
-            history, asked_with = with_recorded_context(history, played, play.conversation.turns[depth - 1])
+        if has_messages:
+            history, asked_with = with_recorded_context(history, before, play.conversation.turns[depth - 1])
         request = ChatRequest(
             question=planned.question,
             history=() if keeps_history else history,
@@ -223,7 +227,7 @@ class Player:
             return outcome, attempt, times
 
         asked = self._new_or_resumed_turn(play, place, planned)
-        await asked.run(ask, request, system.tools, play.conversation)
+        interventions = await converse(asked, ask, request, play, planned, before)
         outcome, times = asked.outcome, asked.times
         usage, cost_usd = asked.spent
         failure = outcome if isinstance(outcome, AdapterError) else None
@@ -248,14 +252,16 @@ class Player:
             source=play.source,
             repeat=play.repeat,
             cached=is_cached,
+            interventions=interventions,
             started_at=self._started_at,
         )
 
     def _new_or_resumed_turn(self, play: Play, place: TurnPlace, planned: PlannedTurn) -> ToolLoop:
         """The turn at *place* before it is asked, or as far as an earlier session came with it."""
         system, keep, begun = play.system, self._options.keep_step, play.begun
+        has_steps = system.tools is not None or reacting(play.policy) is not None
         # A system that keeps the history has forgotten the turn with its session.
-        if system.tools is None or keep is None or system.adapter.history == "server":
+        if not has_steps or keep is None or system.adapter.history == "server":
             return ToolLoop(self._clock, prices=system.prices)
         is_begun = begun and begun.asked == planned.question and place[3] == play.first_depth
         return ToolLoop(

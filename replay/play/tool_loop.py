@@ -4,6 +4,9 @@ A question taken through a system's calls of tools to its answer.
 The system is asked; it calls tools; it is asked again with their results behind the question, and so on
 until it answers. Several calls of one reply are looked up in their order, one after another, so that a
 function that remembers things meets them in the same order each time.
+
+Where a user follows the answer up, that answer becomes a step as well, and what is said to it, and the loop
+goes on with an exchange more: each has the asks and the time of a turn of its own.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ from replay.core.adapter import ChatReply, ChatRequest, WireTimes
 from replay.core.conversation import Conversation
 from replay.core.errors import AdapterError, AdapterTimeoutError, ToolLoopError
 from replay.core.message import Message, ToolCall
-from replay.core.record import Usage
+from replay.core.record import Intervention, Usage
 from replay.core.settings.prices import Prices, cost_usd
 from replay.core.step import Step
 from replay.play.tool_results import CallPlace, Tools, shown
@@ -43,6 +46,8 @@ class ToolLoop:
     ) -> None:
         """*begun* is what an earlier session of the run came to; *prices* are for replies without costs."""
         self.outcome: ChatReply | AdapterError
+        """Set once it has been asked, or an earlier session had a reply that a user was about to follow
+        up."""
         # Most turns are one ask, and under load each line here counts.
         self.attempts: int = sum(step.attempts for step in begun) if begun else 0
         self.asks: int = sum(step.is_reply for step in begun) if begun else 0
@@ -53,6 +58,15 @@ class ToolLoop:
         # The time in which nobody was there is left out: the turn goes on as if its last step had just come.
         self._first_sent = clock() - begun[-1].times_s[1] if begun else None
         self.is_resumed: bool = bool(begun)
+        self.exchange_start: int = 1 + max(
+            (n for n, step in enumerate(self._steps) if step.intervention), default=-1
+        )
+        """The place of the first step of the exchange under way; 0 in a turn of one."""
+        self._exchange_asks = sum(step.is_reply for step in self._steps[: self.exchange_start])
+        """Asks before it."""
+        self._exchange_sent: float | None = None
+        if (reply := self.reply_to_follow_up) is not None:
+            self.outcome = reply
         self._ask: WireTimes | None = None
         """The last ask, where it ended the turn."""
         self._asking_since: float | None = None
@@ -60,14 +74,16 @@ class ToolLoop:
 
     async def ask(self, ask: Ask, request: ChatRequest) -> None:
         """Ask once, whatever comes of it."""
-        if self._steps:
-            request = replace(request, steps=self.steps)
+        if steps := self._steps[self.exchange_start :]:
+            request = replace(request, steps=tuple([step.message for step in steps]))
         self.outcome, attempts, self._ask = await ask(request, self.attempts)
         self.asks += 1
         self.attempts += attempts
         self._last_attempts = attempts
         if self._first_sent is None:
             self._first_sent = self._ask.sent
+        if self._exchange_sent is None and self.exchange_start:
+            self._exchange_sent = self._ask.sent
 
     async def run(
         self, ask: Ask, request: ChatRequest, tools: Tools | None, conversation: Conversation
@@ -76,7 +92,7 @@ class ToolLoop:
         if tools is None:
             await self.ask(ask, request)
             return
-        elapsed_s = self._steps[-1].times_s[1] if self._steps else 0.0
+        elapsed_s = self._elapsed_s
         try:
             async with asyncio.timeout(max(0.0, tools.timeout_s - elapsed_s)) as turns_time:
                 while await self._go_on(ask, request, tools, conversation):
@@ -91,9 +107,10 @@ class ToolLoop:
     async def _go_on(self, ask: Ask, request: ChatRequest, tools: Tools, conversation: Conversation) -> bool:
         """One ask, after what the last one called for; returns whether there is more to do."""
         calls = self._unanswered
-        if calls and self.asks >= tools.max_steps:
+        asks = self.asks - self._exchange_asks
+        if calls and asks >= tools.max_steps:
             raise ToolLoopError(
-                f"it was asked {self.asks} times in this turn and still calls {shown(calls[0])}; raise "
+                f"it was asked {asks} times in this turn and still calls {shown(calls[0])}; raise "
                 "tools.max_steps if it may take more, or see by its steps whether it goes in circles"
             )
         for call in calls:
@@ -125,6 +142,62 @@ class ToolLoop:
         )
         return True
 
+    @property
+    def _elapsed_s(self) -> float:
+        """Seconds that the exchange under way has taken in an earlier session of the run."""
+        if len(self._steps) <= max(0, self.exchange_start):
+            return 0.0
+        began_s = self._steps[self.exchange_start - 1].times_s[1] if self.exchange_start else 0.0
+        return self._steps[-1].times_s[1] - began_s
+
+    @property
+    def reply_to_follow_up(self) -> ChatReply | None:
+        """The reply that an earlier session of the run ended with, before anything was said to it."""
+        last = self._steps[-1] if self._steps else None
+        if last is None or not last.is_reply or last.message.tool_calls:
+            return None
+        return ChatReply(text=last.message.text, usage=last.usage, cost_usd=last.cost_usd)
+
+    async def set_aside(self) -> None:
+        """Make the answer a step, durable before anything is said to it; a failed ask leaves none."""
+        if self.reply_to_follow_up is not None or isinstance(self.outcome, AdapterError):
+            return
+        reply = self.outcome
+        assert self._ask is not None
+        times_s = self._since_sent(self._ask.sent), self._since_sent(self._ask.done)
+        for message in reply.steps:
+            await self._add(Step(message=message, times_s=times_s))
+        await self._add(
+            Step(
+                message=Message(role="assistant", text=reply.text),
+                times_s=times_s,
+                is_reply=True,
+                attempts=self._last_attempts,
+                usage=reply.usage,
+                cost_usd=cost_usd(reply, self._prices),
+            )
+        )
+
+    def take_back(self) -> None:
+        """Let the answer that was set aside be the turn's after all."""
+        if self.reply_to_follow_up is not None:
+            self._last_attempts = self._steps.pop().attempts
+            assert isinstance(self.outcome, ChatReply)
+            self.outcome = replace(self.outcome, steps=())  # which are steps already
+
+    async def follow_up(self, said: Intervention) -> None:
+        """Begin an exchange with what a user said."""
+        now_s = self._since_sent(self._clock())
+        message = Message(role="user", text=said.said or "")
+        await self._add(Step(message=message, times_s=(now_s, now_s), intervention=said))
+        self.exchange_start, self._exchange_asks = len(self._steps), self.asks
+        self._exchange_sent = self._ask = None
+
+    @property
+    def follow_ups(self) -> tuple[Intervention, ...]:
+        """Return what a user said in the turn so far, in order."""
+        return tuple([step.intervention for step in self._steps if step.intervention])
+
     async def _add(self, step: Step) -> None:
         self._steps.append(step)
         if self._keep is not None:
@@ -148,7 +221,7 @@ class ToolLoop:
     @property
     def _unanswered(self) -> Sequence[ToolCall]:
         """Calls of the last reply that have no result yet."""
-        for position in range(len(self._steps) - 1, -1, -1):
+        for position in range(len(self._steps) - 1, self.exchange_start - 1, -1):
             if self._steps[position].is_reply:
                 return self._steps[position].message.tool_calls[len(self._steps) - 1 - position :]
         return ()
@@ -166,12 +239,15 @@ class ToolLoop:
 
     @property
     def step_times_s(self) -> tuple[tuple[float, float], ...]:
-        """As ``TurnRecord.step_times_s``."""
+        """As ``TurnRecord.step_times_s``: of a turn with several exchanges since the last one began."""
         if not self._steps:
             return ()
         times = [step.times_s for step in self._steps]
         if self._ask is not None:
             times.append((self._since_sent(self._ask.sent), self._since_sent(self._ask.done)))
+        if self._exchange_sent is not None:
+            shift = self._since_sent(self._exchange_sent)
+            times = [(begin - shift, end - shift) for begin, end in times]
         return tuple(times)
 
     @property
@@ -183,9 +259,9 @@ class ToolLoop:
 
     @property
     def times(self) -> WireTimes:
-        """From the first ask's sending to the last one's end."""
+        """From the first ask's sending to the last one's end; of several exchanges, in the last one."""
         last = self._ask or WireTimes(sent=0.0, done=self._clock())
-        sent = self._first_sent
+        sent = self._first_sent if self._exchange_sent is None else self._exchange_sent
         return last if sent is None or sent == last.sent else replace(last, sent=sent)
 
     @property

@@ -8,7 +8,7 @@ from replay.core.adapter import ChatReply
 from replay.core.conversation import Conversation, Turn
 from replay.core.history import PlayedTurn
 from replay.core.message import Message
-from replay.core.record import Outcome, Timing, TurnRecord, Usage
+from replay.core.record import Intervention, Outcome, Timing, TurnRecord, Usage
 from replay.policies.policy import PlannedTurn
 
 OnFailure = Literal["stop", "gold"]
@@ -37,12 +37,14 @@ def turn_record(
     source: str | None = None,
     repeat: int = 1,
     cached: bool = False,
+    interventions: tuple[Intervention, ...] = (),
     started_at: float | None = None,
 ) -> TurnRecord:
     """
     The record of the turn at *depth* of *conversation*, asked as *planned*.
 
-    *steps* came before those that the *reply* has itself; *usage* and *cost_usd* are those of all asks.
+    *steps* came before those that the *reply* has itself; *usage* and *cost_usd* are those of all asks,
+    *interventions* those after the first.
     """
     turn = conversation.turns[depth - 1]
     return TurnRecord(
@@ -75,6 +77,7 @@ def turn_record(
         repeat=repeat,
         cached=cached,
         history_cut=planned.history_cut,
+        interventions=planned.interventions + interventions,
         started_at=started_at,
     )
 

@@ -8,6 +8,7 @@ conversational QA (``augment``); see each file.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
 
 import msgspec
@@ -15,7 +16,7 @@ import msgspec
 from replay.core.conversation import Conversation
 from replay.core.drift_evidence import Drift
 from replay.core.history import Exchange, PlayedTurn
-from replay.core.record import Edit
+from replay.core.record import Edit, Intervention, Occasion
 
 
 class PlannedTurn(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,6 +30,8 @@ class PlannedTurn(msgspec.Struct, frozen=True, kw_only=True):
     drift: Drift | None = None
     edit_note: str | None = None
     """Why a rewriting failed."""
+    interventions: tuple[Intervention, ...] = ()
+    """What a user did in place of the recorded question."""
     history_cut: str | None = None
     """What was taken out of the history, as in ``exchanges 1 to 3``."""
 
@@ -60,6 +63,59 @@ class Policy(Protocol):
             ResolverError: the histories could not be compared.
         """
         ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeenOccasion:
+    """Something in a reply that a user does not leave at that."""
+
+    occasion: Occasion
+    evidence: str
+    """The words that it was seen by; as they stand in the reply, where they do."""
+
+
+class Reacting(Protocol):
+    """
+    A policy with a user who follows replies up.
+
+    *played* ends with the turn under way, with the reply; where the ask failed that has no answer.
+    """
+
+    def occasion(
+        self,
+        conversation: Conversation,
+        depth: int,
+        played: Sequence[PlayedTurn],
+        *,
+        drift: Drift | None,
+        so_far: Sequence[Intervention],
+        failure: str | None,
+    ) -> SeenOccasion | None:
+        """Return why the user says something more in the turn at *depth*, planned with *drift*; None where
+        they don't."""
+        ...
+
+    async def follow_up(
+        self,
+        conversation: Conversation,
+        depth: int,
+        played: Sequence[PlayedTurn],
+        seen: SeenOccasion,
+        drift: Drift | None,
+    ) -> Intervention:
+        """
+        Return what the user does about it.
+
+        Raises:
+            ResolverError: what they would say could not be judged.
+        """
+        ...
+
+
+def reacting(policy: Policy) -> Reacting | None:
+    """Return who follows replies up under *policy*; None where nobody does."""
+    found: Reacting | None = getattr(policy, "reacting", None)
+    return found
 
 
 def asking(policy: Policy) -> Policy:

@@ -154,5 +154,7 @@ def _fault(path: str, message: str) -> ScenarioError:
 
 
 def opened(policies: Iterable[object]) -> AbstractAsyncContextManager[None]:
-    """What the rewriters of *policies* hold open, opened for as long as the block lasts."""
-    return opening.open_all(getattr(policy, "rewriter", None) for policy in policies)
+    """What the rewriters and users of *policies* hold open, opened for as long as the block lasts."""
+    return opening.open_all(
+        getattr(policy, part, None) for policy in policies for part in ("rewriter", "user")
+    )

@@ -17,7 +17,7 @@ import msgspec
 from replay.core.conversation import Conversation
 from replay.core.history import PlayedTurn
 from replay.core.history_view import HistoryView
-from replay.policies.policy import PlannedTurn, Policy, asking
+from replay.policies.policy import PlannedTurn, Policy, Reacting, asking, reacting
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +55,14 @@ class ViewedPolicy:
     @property
     def rewriter(self) -> Any:
         return getattr(self.policy, "rewriter", None)
+
+    @property
+    def user(self) -> Any:
+        return getattr(self.policy, "user", None)
+
+    @property
+    def reacting(self) -> Reacting | None:
+        return reacting(self.policy)
 
     @property
     def without_drift(self) -> ViewedPolicy | None:

@@ -36,6 +36,10 @@ def report_json(report: Report | None, load: LoadSummary | None = None) -> dict[
         "signatures": dict(report.signatures),
         "judges": [dict(judge) for judge in report.judges],
         **({"checks": report.checks.to_json()} if report.checks else {}),
+        **(
+            {"interventions": [one.to_json() for one in report.interventions]} if report.interventions else {}
+        ),
+        **({"survival": [one.to_json() for one in report.survival]} if report.survival else {}),
         **({"repeats": report.repeats.to_json()} if report.repeats else {}),
         **({"people": report.people.to_json()} if report.people else {}),
     }

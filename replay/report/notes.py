@@ -17,6 +17,7 @@ from replay.core.check_result import NO_CHECK
 from replay.core.expectation import ALL_CHECKS
 from replay.report.numbers import count_text
 from replay.report.run_tables import names_of
+from replay.report.script_tables import SURVIVAL_NOTE, intervention_notes
 from replay.statistics.depth_row import FEW_CONVERSATIONS
 from replay.statistics.depth_table import DepthTable, GroupTable
 from replay.statistics.interval import FEW, NO_RESAMPLES
@@ -56,6 +57,8 @@ def notes(report: Report) -> list[str]:
             for sentence in fact(group):
                 who.setdefault(sentence, []).append(group)
         said += [f"{_names(groups, table)}: {sentence}" for sentence, groups in who.items()]
+    said += [SURVIVAL_NOTE] if report.survival else []
+    said += intervention_notes(report.interventions)
     said += repeat_notes(report.repeats) if report.repeats else []
     said += report.remarks
     return said + list(_loop_lag(table, report.loop_lag_s))

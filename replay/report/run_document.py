@@ -43,11 +43,13 @@ from replay.report.run_tables import (
     study_columns,
     total_columns,
 )
+from replay.report.script_tables import SURVIVAL_TITLE, intervention_columns, survival_columns
 from replay.report.trends import Trend, scales, trend_notes, with_trends
 from replay.scenario.assertions.findings import AssertionResult
 from replay.statistics.checks import Checks
 from replay.statistics.failure_reasons import FailureReason
 from replay.statistics.group import Group
+from replay.statistics.interventions import GroupInterventions
 from replay.statistics.people import HumanNumber, HumanScores, HumanTable
 from replay.statistics.repeats import RepeatNumbers, SameAnswers, SpreadRow
 from replay.statistics.run_numbers import Report
@@ -87,12 +89,16 @@ def run_document(
         *([ReportSection(name="conclusions", blocks=concluded)] if concluded and not report.gaps else []),
         *(checks_sections(report.checks) if report.checks else ()),
     ]
+    if report.survival:
+        survival = Table(columns=lambda layout: survival_columns(report.survival, layout))
+        sections.append(ReportSection(name="survival", title=SURVIVAL_TITLE, blocks=[survival]))
     if report.gaps:
         gaps = Table(columns=lambda layout: gap_columns(report.gaps, layout), signed=True)
         baselines = dict.fromkeys(gap.first.policy for gap in report.gaps)
         title_of_gaps = ("Against ", *_between(map(Name, baselines), "/"), ", on the same turns")
         sections.append(ReportSection(name="differences", title=title_of_gaps, blocks=[gaps, *concluded]))
     sections += [
+        *_interventions(report.interventions),
         *(_repeats(report.repeats) if report.repeats else ()),
         *(_people(report.people) if report.people else ()),
         *failures_sections(report.failures),
@@ -150,6 +156,14 @@ def checks_sections(checks: Checks) -> Iterator[ReportSection]:
     if checks.failed:
         turns = failed_turns(checks.failed, names_groups=len(groups) > 1)
         yield ReportSection(name="failed checks", title="Failed checks", blocks=[turns])
+
+
+def _interventions(found: Sequence[GroupInterventions]) -> Iterator[ReportSection]:
+    for one in found:
+        table = Table(columns=lambda layout, one=one: intervention_columns(one), total=True)  # type: ignore[misc]
+        yield ReportSection(
+            name="interventions", title=(*group_title(one.group), ": interventions"), blocks=[table]
+        )
 
 
 def _repeats(repeats: RepeatNumbers) -> Iterator[ReportSection]:

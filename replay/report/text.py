@@ -30,7 +30,12 @@ from replay.report.document import (
     with_remarks,
 )
 from replay.report.load_document import load_document
-from replay.report.printing import heading, print_items, print_lines, shorten
+from replay.report.printing import (
+    heading,
+    print_items,
+    print_lines,
+    shorten,
+)
 from replay.report.run_document import run_document
 from replay.report.terminal import coloured_difference, has_person, print_trends, trend_note
 from replay.report.trends import Trend

@@ -264,8 +264,10 @@ class Run:
         from replay.results.report_numbers import run_repeats, wording_agreements
         from replay.results.run_notes import run_notes
         from replay.statistics.checks import count_checks
+        from replay.statistics.interventions import count_interventions
         from replay.statistics.paired import policy_gaps
         from replay.statistics.run_numbers import Report, hidden_points
+        from replay.statistics.script_survival import script_survival
 
         records, columns = self._outlined()
         judged = self.judged()
@@ -277,6 +279,8 @@ class Run:
             wording = wording_agreements(store.rewritten())
             repeats = run_repeats(store, records, columns, resamples=resamples, method=method)
         seed = self._needed("seed")
+        signatures = self.signatures()
+        reacting = {name for name, one in signatures.items() if one.startswith("policy:react")}
         gaps = policy_gaps(records, columns, resamples=resamples, seed=seed, method=method)
         return Report(
             table=self._table(records, columns, resamples, method),
@@ -285,10 +289,12 @@ class Run:
             wording=wording,
             failures=self.failures(),
             loop_lag_s={system: lag.p99_s for system, lag in lags.items()},
-            signatures=self.signatures(),
+            signatures=signatures,
             remarks=notes,
             judges=tuple(msgspec.to_builtins(one) for one in judged),
             repeats=repeats,
+            interventions=count_interventions(records, reacting),
+            survival=script_survival(records),
             people=people,
             checks=checks if checks.rows else None,
         )

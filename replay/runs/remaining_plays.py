@@ -8,6 +8,7 @@ from itertools import islice, product
 
 from replay.play.play import Play
 from replay.play.player import is_over
+from replay.policies.policy import reacting
 from replay.results.repeats import Repeats, repeats_of
 from replay.results.rerun_plan import Rerun
 from replay.scenario.assembly import Assembly
@@ -117,7 +118,8 @@ def _rest(play: Play, assembly: Assembly, store: RunStore, rerun: Rerun | None) 
 
 
 def _with_begun_turn(play: Play, store: RunStore) -> Play:
-    if play.system.tools is None or play.system.adapter.history == "server":
+    has_steps = play.system.tools is not None or reacting(play.policy) is not None
+    if not has_steps or play.system.adapter.history == "server":
         return play
     place = (play.conversation.id, play.system.name, play.policy_name, play.first_depth)
     return replace(play, begun=store.begun_turn(place))

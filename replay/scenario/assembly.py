@@ -107,7 +107,7 @@ class Assembly:
     @property
     def limits(self) -> dict[str, RateLimit]:
         """All politeness limits of what is asked while it is played, by who has them."""
-        rewriters = {label: getattr(policy, "rewriter", None) for label, policy in self.policies.items()}
+        rewriters = {label: _asked_by(policy) for label, policy in self.policies.items()}
         found = {
             **{f"system {system.name}": system.limit for system in self.systems},
             **{f"policy {label}": getattr(rewriter, "limit", None) for label, rewriter in rewriters.items()},
@@ -229,13 +229,18 @@ def try_assemble(file: ScenarioFile, *, data_is_read: bool = False) -> tuple[Ass
 def _plugin_endpoints(
     scenario: Scenario, service: CoreferenceService | None, policies: Mapping[str, Policy | None]
 ) -> Iterator[tuple[str, Adapter]]:
-    """What the resolver and the policies' rewriters ask, by the key path of their entry."""
+    """What the resolver and the policies' rewriters and users ask, by the key path of their entry."""
     if service is not None and service.asked is not None:
         yield "drift.resolver", service.asked.model.adapter
     for index, choice in enumerate(scenario.policies):
-        adapter = getattr(getattr(policies.get(choice.label), "rewriter", None), "adapter", None)
+        adapter = getattr(_asked_by(policies.get(choice.label)), "adapter", None)
         if adapter is not None:
             yield f"policies[{index}]", adapter
+
+
+def _asked_by(policy: Policy | None) -> object:
+    """Return what *policy* may ask while it plans: its rewriter, or its user."""
+    return getattr(policy, "rewriter", None) or getattr(policy, "user", None)
 
 
 def _all(parts: Mapping[str, T | None]) -> dict[str, T]:

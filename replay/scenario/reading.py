@@ -114,13 +114,15 @@ def add_lines(faults: Sequence[Fault], lines: Lines) -> list[Fault]:
     return sorted(with_lines, key=lambda fault: fault.line or 0)
 
 
-def with_changes(file: ScenarioFile, changes: Mapping[str, Mapping[str, Any] | None]) -> ScenarioFile:
+def with_changes(
+    file: ScenarioFile, changes: Mapping[str, Mapping[str, Any] | list[Any] | None]
+) -> ScenarioFile:
     """
     Return *file* with *changes* to its sections, in the text as well, so that a run keeps what it was.
 
     Args:
         file: The scenario; its comments stay where they are, and faults are told by its own lines.
-        changes: By section, the keys that get another value; None takes the section out.
+        changes: By section, the keys that get another value, or a list in place of it; None takes it out.
 
     Raises:
         ScenarioError: the changes don't fit.
@@ -136,6 +138,10 @@ def with_changes(file: ScenarioFile, changes: Mapping[str, Mapping[str, Any] | N
         if keys is None:
             content.pop(section, None)
             document.pop(section, None)
+            continue
+        if isinstance(keys, list):
+            content[section] = keys
+            document[section] = yaml.load(json.dumps(keys))
             continue
         content[section] = {**(content.get(section) or {}), **keys}
         # As JSON, which quotes each text, and in front: behind a section's last key may stand the next

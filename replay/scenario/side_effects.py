@@ -30,7 +30,7 @@ from replay.scenario.telemetry_section import telemetry_addresses
 from replay.scenario.tools_section import tools_of
 
 _CODE = re.compile(r"[\w./\\-]*\w(?:\.py)?:[A-Za-z_][\w.]*")
-_PLUGIN_KEYS = ("adapter", "format", "resolver", "rewriter", "policies", "scorers", "judges")
+_PLUGIN_KEYS = ("adapter", "format", "resolver", "rewriter", "user", "policies", "scorers", "judges")
 """Under which plug-ins are named; a name with a colon is never one that is installed under that name."""
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from replay.core.record import TurnRecord
 
 # From the history that tests usually show to the one that deployment does, then what mends it.
-_POLICY_ORDER = ("gold", "pred", "rewrite", "replace", "augment", "filter")
+_POLICY_ORDER = ("gold", "pred", "rewrite", "replace", "augment", "react", "filter")
 
 
 @dataclass(frozen=True, slots=True)

@@ -100,13 +100,13 @@ def t_ends(
     spread = math.sqrt((deviations**2).mean())
     if spread <= _T_TOLERANCE * max(1.0, abs(estimate)):
         if scale == "share" and estimate in (0, 1):
-            return _wilson(estimate, conversations, float(ndtri(upper)))
+            return wilson_ends(estimate, conversations, float(ndtri(upper)))
         return SAME
     error = spread * math.sqrt(conversations / (conversations - 1))
     if scale == "share" and 0 < estimate < 1:
-        return _wilson(estimate, estimate * (1 - estimate) / error**2, t)
+        return wilson_ends(estimate, estimate * (1 - estimate) / error**2, t)
     if scale == "signed share" and abs(estimate) < 1:
-        low, high = _wilson((1 + estimate) / 2, (1 - estimate**2) / error**2, t)
+        low, high = wilson_ends((1 + estimate) / 2, (1 - estimate**2) / error**2, t)
         return 2 * low - 1, 2 * high - 1
     low, high = estimate - t * error, estimate + t * error
     if scale in ("share", "amount") and conversations > 2:
@@ -119,7 +119,8 @@ def t_ends(
     return low, high
 
 
-def _wilson(share: float, cases: float, z: float) -> tuple[float, float]:
+def wilson_ends(share: float, cases: float, z: float) -> tuple[float, float]:
+    """Return Wilson's interval of *share*, seen in so many independent *cases*; *z* standard errors wide."""
     half = z**2 / (2 * cases)
     room = math.sqrt(2 * half * share * (1 - share) + half**2)  # of a share of 0 half to the last bit
     low, high = (share + half - room) / (1 + 2 * half), (share + half + room) / (1 + 2 * half)

@@ -24,10 +24,12 @@ from replay.statistics.depth_table import DepthTable
 from replay.statistics.failure_reasons import FailureReason
 from replay.statistics.group import Group
 from replay.statistics.interval import IntervalMethod
+from replay.statistics.interventions import GroupInterventions
 from replay.statistics.paired import PairedDifference, policy_gaps
 from replay.statistics.people import HumanScores
 from replay.statistics.repeats import RepeatNumbers
 from replay.statistics.score_column import ScoreColumn
+from replay.statistics.script_survival import ScriptSurvival
 
 MENDING = ("rewrite", "replace")
 """The policies that ask a question in other words after the system's own answers."""
@@ -146,6 +148,10 @@ class Report:
     """What is known of each judge, as plain values."""
     repeats: RepeatNumbers | None = None
     """What several plays of each conversation say; None where each was played once."""
+    interventions: tuple[GroupInterventions, ...] = ()
+    """What users did, of each system under each policy that has one."""
+    survival: tuple[ScriptSurvival, ...] = ()
+    """How far the recorded script carries under each policy that judges questions."""
     people: HumanScores | None = None
     """What people said in the study that the run comes out of; None where there was none."""
     checks: Checks | None = None

@@ -8,26 +8,27 @@ from functools import lru_cache
 from typing import Any
 
 from replay.core.drift_evidence import Drift
-from replay.core.record import Timing, TurnRecord
-from replay.store.schema import check_moments
+from replay.core.record import Intervention, Timing, TurnRecord
+from replay.store.schema import check_moments, from_json
 
 SELECT_OUTLINES = (
     "SELECT t.conversation, t.system, t.policy, t.source, t.edit, t.outcome, t.depth, t.drift IS NOT NULL,"
     " t.valid, CASE WHEN t.valid IS NULL THEN json_extract(t.drift, '$.not_judged') END,"
-    " t.scheduled_s, t.sent_s, t.done_s, t.repeat FROM turn t"
+    " t.scheduled_s, t.sent_s, t.done_s, t.repeat, t.interventions FROM turn t"
 )
 
 
 def outline_record(row: Sequence[Any]) -> TurnRecord:
     """
-    What a table counts of a record, from a row of ``SELECT_OUTLINES``: no texts, no evidence, no tokens.
+    What a table counts of a record, from a row of ``SELECT_OUTLINES``: no texts but those of interventions,
+    no tokens.
 
     Half a KiB, where a whole record takes several.
     """
     # The same names come again and again, each time as a text of its own.
     names: list[Any] = [name and sys.intern(name) for name in row[:6]]
     conversation, system, policy, source, edit, outcome = names
-    depth, detected, valid, not_judged, scheduled_s, sent_s, done_s, repeat = row[6:]
+    depth, detected, valid, not_judged, scheduled_s, sent_s, done_s, repeat, interventions = row[6:]
     check_moments(scheduled_s, sent_s, done_s)
     return TurnRecord(
         conversation=conversation,
@@ -39,6 +40,7 @@ def outline_record(row: Sequence[Any]) -> TurnRecord:
         edit=edit,
         outcome=outcome,
         drift=_verdict(valid, not_judged) if detected else None,
+        interventions=() if interventions is None else from_json(interventions, tuple[Intervention, ...]),
         timing=None if done_s is None else Timing(scheduled_s=scheduled_s, sent_s=sent_s, done_s=done_s),
         turn="",
         recorded="",

@@ -23,7 +23,7 @@ from replay.core.drift_evidence import Drift
 from replay.core.errors import RunError
 from replay.core.expectation import Expectation
 from replay.core.message import Message
-from replay.core.record import Timing, TurnRecord, Usage
+from replay.core.record import Intervention, Timing, TurnRecord, Usage
 from replay.core.step import TurnPlace
 
 T = TypeVar("T")
@@ -66,7 +66,7 @@ RECORD_COLUMNS = (
     *("answer", "prompt_tokens", "completion_tokens"),
     # Those that most records have nothing in stand last (see ``insert_records``).
     *("drift", "valid", "first_token_s", "token_gaps_100us", "cached_prompt_tokens", "cost_usd"),
-    *("history_cut", "source", "edit_note", "error", "partial"),
+    *("interventions", "history_cut", "source", "edit_note", "error", "partial"),
 )
 SELECT_RECORDS = f"SELECT {', '.join('t.' + c for c in RECORD_COLUMNS)} FROM turn t"
 MOST_S = 5e9
@@ -197,6 +197,7 @@ def record_row(record: TurnRecord) -> Row:
         to_json(timing.token_gaps_100us) if timing and timing.token_gaps_100us else None,
         None if usage is None else usage.cached_prompt_tokens,
         record.cost_usd,
+        to_json(record.interventions) if record.interventions else None,
         record.history_cut,
         record.source,
         record.edit_note,
@@ -218,6 +219,7 @@ def row_record(row: Sequence[Any]) -> TurnRecord:
     times = {name: v.pop(name) for name in _TIMES}
     check_moments(v["started_at"], *times.values())
     drift, gaps, _ = v.pop("drift"), v.pop("token_gaps_100us"), v.pop("valid")
+    interventions = v.pop("interventions")
     gold_answers, gold_passages, passages, steps, step_times_s, expect = (v.pop(name) for name in _LISTS)
     return TurnRecord(
         **{**v, "cached": bool(v["cached"])},
@@ -227,6 +229,7 @@ def row_record(row: Sequence[Any]) -> TurnRecord:
         passages=() if passages == _NOTHING else from_json(passages, tuple[Passage, ...]),
         steps=() if steps == _NOTHING else from_json(steps, tuple[Message, ...]),
         step_times_s=() if step_times_s == _NOTHING else from_json(step_times_s, _Times),
+        interventions=() if interventions is None else from_json(interventions, tuple[Intervention, ...]),
         expect=() if expect == _NOTHING else from_json(expect, tuple[Expectation, ...]),
         usage=None if set(tokens.values()) == {None} else Usage(**tokens),
         timing=None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-VERSION = 4
+VERSION = 5
 """Kept in ``PRAGMA user_version``; raised with every change of a table."""
 
 _TURN_COLUMNS = """\
@@ -43,6 +43,7 @@ _TURN_COLUMNS = """\
     repeat INTEGER NOT NULL,         -- which play of the conversation, from 1
     cached INTEGER NOT NULL,         -- 1 where the answer came from a cache
     history_cut TEXT,                -- what of the history was not shown
+    interventions TEXT,              -- JSON list: what a user did in the turn; NULL for nothing
     started_at REAL                  -- when the engine started, in seconds since 1970"""
 
 TABLES = f"""

@@ -21,3 +21,4 @@ from .scorer_contract import ScorerContract as ScorerContract
 from .scripted_system import ScriptedSystem as ScriptedSystem, failure as failure
 from .threaded_server import mock_system as mock_system
 from .turns import skipped_turn as skipped_turn, turn as turn
+from .user_contract import UserContract as UserContract, wording_request as wording_request

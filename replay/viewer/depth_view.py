@@ -34,6 +34,7 @@ from replay.statistics.pass_curves import PassCurve
 from replay.statistics.repeats import RepeatNumbers
 from replay.viewer.assertions_view import ChecksByDepth, checks_by_depth
 from replay.viewer.run_numbers import RunNumbers
+from replay.viewer.survival_view import survival_chart
 
 DRAWN_DEPTHS = 6
 """More curves than that for each system and policy can't be told apart; the table has all."""
@@ -164,6 +165,7 @@ def depth_view(numbers: RunNumbers) -> DepthView:
     report = numbers.report
     charts = [score_chart(report, list(report.table.columns))] if report.table.columns else []
     charts += repeat_charts(report.repeats) if report.repeats else []
+    charts += [survival_chart(report.survival)] if report.survival else []
     charts += [question_chart(report), *latency_charts(report, numbers.first_pieces)]
     depth = deepest(report)
     return DepthView(

@@ -1,4 +1,4 @@
-"""The page on plug-ins: its six plug-ins keep their contracts and are played together, as shown."""
+"""The page on plug-ins: its seven plug-ins keep their contracts and are played together, as shown."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ async def bot(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Non
     writer.close()
 
 
-async def test_the_scenario_plays_all_six(folder):
+async def test_the_scenario_plays_all_seven(folder):
     async with await asyncio.start_server(bot, "127.0.0.1", 0) as server:
         port = str(server.sockets[0].getsockname()[1])
         (folder / "plugins.yaml").write_text(FILES["plugins.yaml"].replace("7007", port))

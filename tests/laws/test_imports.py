@@ -32,7 +32,8 @@ ROOMS = {
     "coreference/verdict",
     "coreference": "core coreference/reading coreference/verdict coreference/service",
     "coreference/training": "core datasets coreference/reading coreference/wording",
-    "policies": "core core/settings core/asking coreference/reading coreference/wording coreference",
+    "users": "core core/settings core/asking scorers/checks coreference/reading",
+    "policies": "core core/settings core/asking coreference/reading coreference/wording coreference users",
     "play": "core core/settings core/asking policies",
     "play/load": "core core/settings datasets play",
     "scenario/assertions": "core core/settings store scorers scorers/checks scorers/judges statistics",
@@ -46,22 +47,20 @@ ROOMS = {
     "report": "core core/settings scorers statistics statistics/load scenario/assertions",
     "report/plots": "core core/settings scorers statistics report",
     "results": "core core/settings core/asking datasets store scorers scorers/checks scorers/judges "
-    "statistics statistics/load coreference/reading coreference/service policies play "
-    "scenario/assertions scenario workers/cluster load report",
+    "statistics statistics/load coreference/reading coreference/service users policies "
+    "play scenario/assertions scenario workers/cluster load report",
     "runs": "core core/settings core/asking datasets store scorers statistics policies play "
     "play/load scenario workers workers/cluster load report results",
     "web": "core",
-    "viewer": "core store scorers statistics statistics/load scenario/assertions scenario report "
-    "results web",
-    "tables": "core core/settings core/asking datasets scorers scorers/judges statistics report "
-    "report/plots",
+    "viewer": "core store scorers statistics statistics/load scenario/assertions scenario report results web",
+    "tables": "core core/settings core/asking datasets scorers scorers/judges statistics report report/plots",
     "study": "core store statistics results",
     "study/presets": "core core/settings scorers statistics study",
     "study/running": "core core/settings core/asking datasets store scorers statistics play scenario "
     "results runs tables study study/presets",
     "study/pages": "core web study study/running",
     "testing": "core core/settings core/asking datasets scorers scorers/judges coreference/reading "
-    "coreference/service coreference policies play",
+    "coreference/service coreference users policies play",
     "integrations": "core core/settings datasets store scorers scorers/judges statistics "
     "scenario/assertions scenario report results runs viewer testing",
     "integrations/deepeval": "core datasets scorers statistics report results runs",

@@ -8,6 +8,7 @@ from replay.policies.augment import AugmentPolicy
 from replay.policies.filter import FilterPolicy
 from replay.policies.gold import GoldPolicy
 from replay.policies.pred import PredPolicy
+from replay.policies.react import ReactPolicy
 from replay.policies.replace import ReplacePolicy
 from replay.policies.rewrite import RewritePolicy
 from replay.testing import PolicyContract
@@ -47,3 +48,9 @@ class TestFilter(PolicyContract):
     @pytest.fixture
     def policy(self, detector):
         return FilterPolicy(detector=detector)
+
+
+class TestReact(PolicyContract):
+    @pytest.fixture
+    def policy(self, detector):
+        return ReactPolicy(detector=detector)

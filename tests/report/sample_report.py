@@ -11,6 +11,7 @@ from replay.statistics.depth_table import depth_table
 from replay.statistics.paired import policy_gaps
 from replay.statistics.run_numbers import Report, hidden_points
 from replay.statistics.score_column import ScoreColumn, score_columns
+from replay.statistics.script_survival import script_survival
 from tests.scorers.turns import INVALID, VALID, skipped_turn, turn
 
 GOLD = "the glass harbour of Port Ellis"
@@ -62,6 +63,7 @@ def report(**changes: object) -> Report:
         "table": depth_table(turns, scores, LENGTHS),
         "gaps": tuple(gaps),
         "hidden": hidden_points(gaps, turns, scores),
+        "survival": script_survival(turns),
         "loop_lag_s": {"extractive": 0.004},
         "signatures": {"rewrite": "policy:rewrite|coref:embedded-1|window:2|convreplay:0.1.0"},
     }

@@ -102,7 +102,7 @@ def test_the_report_is_the_one_agreed_on():
 def test_tables_gaps_failures_and_folded_signatures_are_there():
     page = Page(markdown_report(report(), title="sample"))
 
-    assert page.elements.count("table") == 1 + 1 + 4, "totals, gaps and a depth table for each policy"
+    assert page.elements.count("table") == 1 + 1 + 4 + 1, "totals, gaps, policies, survival"
     assert page.elements.count("details") == 4 + 1
     assert "2 timed-out" in page.text
     assert "policy:rewrite|coref:embedded-1|window:2|convreplay:0.1.0" in page.text

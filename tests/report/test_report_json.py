@@ -21,4 +21,6 @@ def test_everything_that_the_text_shows_is_there():
     assert found["depth_table"] == shown.table.to_json()
     assert [gap["second"]["policy"] for gap in found["gaps"]][::4] == ["pred", "rewrite", "filter"]
     assert found["notes"] == notes(shown)
+    assert [one["policy"] for one in found["survival"]] == ["pred", "rewrite", "filter"]
+    assert found["survival"][0]["rows"][1]["broken"] == 3
     assert found["signatures"]["rewrite"].startswith("policy:rewrite|")

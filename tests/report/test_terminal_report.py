@@ -58,7 +58,7 @@ def test_a_table_is_one_block_within_the_terminal(width):
     text = without_styles(shown(width, what=report(signatures={})).split("Signatures")[0])
 
     assert max(map(len, text.splitlines())) <= width
-    assert len(re.findall("^depth ", text, re.MULTILINE)) == 4, "one table for each of four policies"
+    assert len(re.findall("^depth ", text, re.MULTILINE)) == 4 + 1, "one for each policy, and survival"
 
 
 @pytest.mark.parametrize("width", [30, 60, 80])

@@ -137,8 +137,9 @@ class LoggedRequest:
 class ScriptedAdapter:
     """Answers from a script."""
 
-    answers: Literal["gold"] | dict[str, Script] | Script | Path = "gold"
-    """``gold`` (the recorded answers, CANNOTANSWER where there is none), one list for every
+    answers: Literal["gold", "other-gold"] | dict[str, Script] | Script | Path = "gold"
+    """``gold`` (the recorded answers, CANNOTANSWER where there is none), ``other-gold`` (the second reference
+    where there is one), one list for every
     conversation, a list for each conversation id (``"*"`` for all others), or a JSON or YAML file
     with either."""
     delay_s: float | tuple[float, float] = 0.0
@@ -163,7 +164,7 @@ class ScriptedAdapter:
         self._scripts: Mapping[str, Script] = {}
         if isinstance(answers, dict):
             self._scripts = answers
-        elif answers != "gold":
+        elif not isinstance(answers, str):
             self._scripts = {ANY_CONVERSATION: answers}
 
     @asynccontextmanager
@@ -177,9 +178,12 @@ class ScriptedAdapter:
         Raises:
             AdapterReplyError: it says nothing there.
         """
-        if not self._scripts and self.answers == "gold":
-            turn = conversation.turns[depth - 1] if depth <= len(conversation.turns) else None
-            return ScriptedAnswer(text=turn.gold_answer or CANNOT_ANSWER if turn else CANNOT_ANSWER)
+        if not self._scripts and isinstance(self.answers, str):
+            references = (
+                conversation.turns[depth - 1].gold_answers if depth <= len(conversation.turns) else ()
+            )
+            other = references[1:] if self.answers == "other-gold" else ()
+            return ScriptedAnswer(text=next(iter((*other, *references)), "") or CANNOT_ANSWER)
         script = self._scripts.get(conversation.id, self._scripts.get(ANY_CONVERSATION))
         if script is None:
             raise AdapterReplyError(

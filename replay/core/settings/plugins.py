@@ -1,5 +1,6 @@
 """
-Finding and building what can be plugged in: adapters, judges, readers, policies, resolvers, scorers.
+Finding and building what can be plugged in: adapters, judges, readers, policies, resolvers, scorers,
+users.
 
 A plug-in is any callable that takes keyword settings and returns the object: a dataclass, a class or
 a function. It is found by its entry-point name (groups ``replay.adapters``, ``replay.readers``, ...)
@@ -33,7 +34,7 @@ from replay.core.settings.plugin_bugs import describe_error
 if typing.TYPE_CHECKING:
     from pydantic import BaseModel
 
-Kind = Literal["adapters", "judges", "readers", "policies", "resolvers", "rewriters", "scorers"]
+Kind = Literal["adapters", "judges", "readers", "policies", "resolvers", "rewriters", "scorers", "users"]
 KINDS: tuple[Kind, ...] = typing.get_args(Kind)
 Factory = Callable[..., Any]
 T = typing.TypeVar("T")

@@ -66,6 +66,7 @@ class Case:
                     turn=turns[r.depth - 1],
                     asked=r.asked,
                     answer=turns[r.depth - 1].gold_answer if r.failed else r.answer,
+                    steps=r.steps if r.interventions else (),
                 )
                 for r in records
             ]

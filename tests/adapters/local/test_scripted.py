@@ -205,3 +205,15 @@ def test_settings_are_read_as_a_scenario_writes_them(tmp_path: Path) -> None:
         faults=[ScriptedFault(kind="rate-limited", depth=2, attempt=1, retry_after_s=0.1)],
         history="server",
     )
+
+
+def test_another_reference_may_stand_for_the_recorded_answer():
+    turns = (
+        Turn(id="1", question="Who?", gold_answers=("Ann Lee sang it.", "Ann Lee")),
+        Turn(id="2", question="When?", gold_answers=("In 1990.",)),
+        Turn(id="3", question="Why?"),
+    )
+    conversation = Conversation(id="c", turns=turns)
+    adapter = ScriptedAdapter(answers="other-gold")
+    found = [adapter.answer_for(conversation, depth).text for depth in (1, 2, 3)]
+    assert found == ["Ann Lee", "In 1990.", CANNOT_ANSWER]

@@ -1,0 +1,236 @@
+"""
+``react``: the recorded script over the system's own history, as long as it fits, and a user where it does
+not.
+
+Where the verdict says that a question means something else now, a user words it from the recorded intent.
+Where a reply asks back, refuses, was not understood or did not come, and the recorded one did, the user
+follows it up, a few times at most. Then the script goes on. What a user words is tested by code before it
+is said (``replay.users.faithful``), and a rephrasing by the verdict as well: after both histories it has to
+mean the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import ClassVar, Literal
+
+from msgspec.structs import replace
+
+from replay.core.conversation import Conversation
+from replay.core.drift_evidence import Drift, MentionDrift
+from replay.core.history import PlayedTurn, own_history
+from replay.core.record import Edit, Intervention, RejectedWording
+from replay.coreference.drift import DriftDetector
+from replay.coreference.reading.words import comparable_words, words
+from replay.coreference.wording.rewriting import rewrite
+from replay.policies.policy import PlannedTurn, Reacting, SeenOccasion
+from replay.users.facts import known_facts
+from replay.users.faithful import Knowledge, knowledge, unfaithful
+from replay.users.replies import unexpected_in
+from replay.users.rules import RulesUser
+from replay.users.user import User, UserSetting, Wording, WordingRequest, build_user
+
+ATTEMPTS = 3
+"""Wordings of one turn at most."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReactPolicy:
+    """Own answers in the history; a user where the recorded question does not do."""
+
+    history: ClassVar[Literal["own"]] = "own"
+    detector: DriftDetector
+    user: User = field(default_factory=RulesUser)
+    extra: int = 2
+    """Exchanges that a turn may take beside its own."""
+
+    def __post_init__(self) -> None:
+        if self.extra < 0:
+            raise ValueError(f"extra: {self.extra} is not a number of exchanges")
+
+    @property
+    def signature(self) -> str:
+        return f"react|user:{self.user.signature}|extra:{self.extra}|{self.detector.signature}"
+
+    @property
+    def reacting(self) -> Reacting:
+        """Itself."""
+        return self
+
+    async def plan(self, conversation: Conversation, depth: int, played: Sequence[PlayedTurn]) -> PlannedTurn:
+        recorded = conversation.turns[depth - 1].question
+        drift = (await self.detector.assess(conversation, depth, played)).drift
+        planned = PlannedTurn(question=recorded, history=own_history(played), edit="kept", drift=drift)
+        if not drift.invalid:
+            return planned
+        seen = SeenOccasion(
+            occasion="drifted", evidence=f"{100 * drift.probability:.0f} % likely to have drifted"
+        )
+        one = await self._word(conversation, depth, played, seen, drift)
+        if one.said is not None:
+            edit: Edit = "replaced" if one.source == "standalone" else "rewritten"
+            return replace(planned, question=one.said, edit=edit, interventions=(one,))
+        # What failed the tests says nothing of the question, which then is asked as it was recorded.
+        edit = "rewrite-failed" if one.rejected else "filtered"
+        return replace(planned, edit=edit, edit_note=one.note, interventions=(one,))
+
+    def occasion(
+        self,
+        conversation: Conversation,
+        depth: int,
+        played: Sequence[PlayedTurn],
+        *,
+        drift: Drift | None,
+        so_far: Sequence[Intervention],
+        failure: str | None,
+    ) -> SeenOccasion | None:
+        if len(so_far) >= self.extra or drift is None or drift.valid is None:
+            return None
+        turn, now = conversation.turns[depth - 1], played[-1]
+        if failure is not None:
+            return SeenOccasion(occasion="failed", evidence=failure)
+        reply = now.answer or ""
+        if found := unexpected_in(reply, turn.gold_answers):
+            return SeenOccasion(occasion=found[0], evidence=found[1])
+        said = now.exchanges[-1].question if now.exchanges else now.asked
+        if (mention := _misread(reply, said, drift)) is not None:
+            return SeenOccasion(occasion="misread", evidence=mention.predicted.antecedent or "")
+        return None
+
+    async def follow_up(
+        self,
+        conversation: Conversation,
+        depth: int,
+        played: Sequence[PlayedTurn],
+        seen: SeenOccasion,
+        drift: Drift | None,
+    ) -> Intervention:
+        return await self._word(conversation, depth, played, seen, drift)
+
+    async def _word(
+        self,
+        conversation: Conversation,
+        depth: int,
+        played: Sequence[PlayedTurn],
+        seen: SeenOccasion,
+        drift: Drift | None,
+    ) -> Intervention:
+        """Return what the user does, tested; the recorded answers from *depth* on go no further than to the
+        tests."""
+        request = await self._request(conversation, depth, played, seen, drift)
+        known = knowledge(conversation, depth, request)
+        asks, costs = 0, list[float | None]()
+        while True:
+            wording = await self.user.word(request)
+            asks += wording.asks
+            costs.append(wording.cost_usd)
+            reason = await self._reason_against(wording, request, known, conversation, depth, played)
+            is_over = reason is None or len(request.rejected) + 1 == ATTEMPTS
+            if reason is not None:
+                rejected = RejectedWording(text=wording.text, reason=reason)
+                request = replace(request, rejected=(*request.rejected, rejected))
+            if is_over:
+                break
+        is_said = reason is None and wording.move != "skip"
+        return Intervention(
+            occasion=seen.occasion,
+            evidence=seen.evidence,
+            move=wording.move if is_said else "skip",
+            said=wording.text.strip() if is_said else None,
+            source=wording.source if is_said else "",
+            note=None if is_said else reason or wording.note,
+            rejected=request.rejected,
+            asks=asks,
+            cost_usd=None if None in costs else sum(cost for cost in costs if cost is not None),
+        )
+
+    async def _request(
+        self,
+        conversation: Conversation,
+        depth: int,
+        played: Sequence[PlayedTurn],
+        seen: SeenOccasion,
+        drift: Drift | None,
+    ) -> WordingRequest:
+        turn = conversation.turns[depth - 1]
+        readings = await self.detector.gold_readings(conversation, depth)
+        found = () if isinstance(readings, Drift) else readings
+        rewritten = rewrite(turn.question, found)
+        misread = None
+        if seen.occasion == "misread" and drift is not None:
+            misread = seen.evidence
+            found = tuple(m.gold for m in drift.mentions if m.predicted.antecedent == misread)
+        last = depth == len(conversation.turns)
+        return WordingRequest(
+            conversation=conversation.id,
+            depth=depth,
+            occasion=seen.occasion,
+            evidence="" if seen.occasion == "drifted" else seen.evidence,
+            question=turn.question,
+            standalone=turn.standalone,
+            rewritten=None if rewritten == turn.question else rewritten,
+            meanings=tuple((one.mention.text, one.antecedent) for one in found if one.antecedent),
+            misread=misread,
+            facts=known_facts(conversation),
+            history=own_history(played),
+            own_turns=tuple(one.question for one in conversation.turns),
+            next_question=None if last else conversation.turns[depth].question,
+        )
+
+    async def _reason_against(
+        self,
+        wording: Wording,
+        request: WordingRequest,
+        known: Knowledge,
+        conversation: Conversation,
+        depth: int,
+        played: Sequence[PlayedTurn],
+    ) -> str | None:
+        if wording.move == "skip":
+            return None
+        if reason := unfaithful(wording, request, known):
+            return reason
+        if wording.move != "rephrasing" or request.occasion == "failed":
+            return None
+        turn = replace(conversation.turns[depth - 1], question=wording.text)
+        reworded = replace(
+            conversation, turns=(*conversation.turns[: depth - 1], turn, *conversation.turns[depth:])
+        )
+        drift = (await self.detector.assess(reworded, depth, played)).drift
+        if drift.invalid:
+            return "after what was really said it does not mean what the user wants; name what it is about"
+        return None
+
+
+def _misread(reply: str, said: str, drift: Drift) -> MentionDrift | None:
+    """The mention that *reply* takes for something else than is meant by it; None where none is."""
+    spoken, asked = set(words(reply)), set(words(said))
+    for mention in drift.mentions:
+        meant, taken = (
+            set(comparable_words(one.antecedent or "")) for one in (mention.gold, mention.predicted)
+        )
+        other = taken - meant - asked
+        if (
+            mention.state == "drifted"
+            and other
+            and taken <= spoken | asked
+            and other <= spoken
+            and not meant & spoken
+        ):
+            return mention
+    return None
+
+
+def react_policy(
+    *, detector: DriftDetector, folder: Path, user: UserSetting = "rules", extra: int = 2
+) -> ReactPolicy:
+    """
+    The policy from a scenario's settings.
+
+    Raises:
+        ScenarioError: the user can't be built.
+        ValueError: *extra* is below 0.
+    """
+    return ReactPolicy(detector=detector, user=build_user(user, folder), extra=extra)

@@ -1,0 +1,78 @@
+"""How far the recorded script carries, and what a user did where it did not, as columns of cells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from replay.report.columns import LAYOUTS, Layout, TextColumn, column, depth_column, score_column
+from replay.scorers.scorer import SHARE
+from replay.statistics.interventions import OCCASIONS, GroupInterventions
+from replay.statistics.script_survival import ScriptSurvival, SurvivalRow
+
+SURVIVAL_TITLE = "Script survival"
+SURVIVAL_NOTE = (
+    "script survival: the share of conversations of which every recorded question up to a depth still "
+    "means the same after the system's own answers (Kaplan-Meier; intervals are Wilson's, with "
+    "Greenwood's variance). What ends early, by a failed ask or a question without a verdict, leaves the "
+    "count there."
+)
+INTERVENTIONS_NOTE = (
+    "a user words a turn where the recorded question does not do; depth counts intents, exchanges "
+    "stand beside it. "
+    "Nobody says how much a person's words would have changed: scores under different users can't be "
+    "compared, and "
+    "on recorded answers (adapter scripted) each intervention is an error of the user's own."
+)
+
+
+def survival_columns(found: Sequence[ScriptSurvival], layout: Layout = LAYOUTS[0]) -> list[TextColumn]:
+    """Return a row for each depth, a column for each system and those of its policies that say the same."""
+    depths = range(1, 1 + max(len(one.rows) for one in found))
+    one_system = len({one.group.system for one in found}) == 1
+    # Up to the first break all policies with the system's own answers ask the same, so most say the same.
+    alike: dict[tuple[str, tuple[SurvivalRow, ...]], list[str]] = {}
+    for one in found:
+        alike.setdefault((one.group.system, one.rows), []).append(one.group.policy)
+    return [
+        depth_column(depths),
+        *(
+            score_column(
+                f"{'' if one_system else f'{system}, '}{'/'.join(policies)}",
+                SHARE,
+                [rows[depth - 1] if depth <= len(rows) else None for depth in depths],
+                layout,
+            )
+            for (system, rows), policies in alike.items()
+        ),
+    ]
+
+
+def intervention_columns(found: GroupInterventions) -> list[TextColumn]:
+    """Return a row for each depth, a column for each occasion that there was."""
+    rows, total = found.rows, found.total
+    return [
+        depth_column(row.depth for row in rows),
+        column("intents", (str(row.intents) for row in rows)),
+        column("exchanges", (str(row.exchanges) for row in rows)),
+        *(
+            column(name, (str(row.occasions.get(name, 0)) for row in rows))
+            for name in OCCASIONS
+            if name in total.occasions
+        ),
+        column("nothing said", (str(row.unsaid) for row in rows)),
+        column("rejected", (str(row.rejected) for row in rows)),
+    ]
+
+
+def intervention_notes(found: Sequence[GroupInterventions]) -> Iterator[str]:
+    """Yield how the tables are to be read, and what the users did in all."""
+    if found:
+        yield INTERVENTIONS_NOTE
+    for one in found:
+        total = one.total
+        share = 100 * total.touched / total.intents
+        turns = f"{total.touched:,} of {total.intents:,} turns ({share:.1f} %)"
+        said = f"{one.group}: a user did something in {turns}"
+        cost = "" if not total.asks else f"; {total.asks:,} asks of its model"
+        cost += "" if not total.asks or total.cost_usd is None else f", {total.cost_usd:.4g} USD"
+        yield f"{said}{cost}."

@@ -1,0 +1,59 @@
+"""What the users of a scenario would ask of their models, found out without asking."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from replay.core.asking.estimate import CHARACTERS_PER_TOKEN
+from replay.policies.react import ATTEMPTS, ReactPolicy
+from replay.policies.viewed import ViewedPolicy
+from replay.scenario.assembly import Assembly
+from replay.users.llm import LlmUser
+
+COMPLETION_TOKENS = 30
+"""About as long is what a user says."""
+CONVERSATION_CHARACTERS = 2_000
+"""About as much of a conversation stands in a prompt, beside the prompt's own text."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserEstimate:
+    """What the user of one policy would take at most: how often a script breaks is not known before."""
+
+    policy: str
+    asks_at_most: int
+    prompt_tokens_each: int
+    cost_usd_at_most: float | None
+    """None where the model has no prices."""
+
+    @property
+    def sentence(self) -> str:
+        """The same in words."""
+        cost = self.cost_usd_at_most
+        priced = "" if cost is None else f", {cost:.2f} USD at most"
+        return (
+            f"user of {self.policy}: {self.asks_at_most:,} asks of its model at most, about "
+            f"{self.prompt_tokens_each:,} tokens each{priced}; none where the script fits"
+        )
+
+
+def estimate_users(assembly: Assembly, turns: int) -> list[UserEstimate]:
+    """Return what each policy's user would ask at most, of so many *turns* of each system."""
+    found = []
+    for label, policy in assembly.policies.items():
+        inner = policy.policy if isinstance(policy, ViewedPolicy) else policy
+        if not isinstance(inner, ReactPolicy) or not isinstance(inner.user, LlmUser):
+            continue
+        user = inner.user
+        asks = turns * len(assembly.systems) * (1 + inner.extra) * ATTEMPTS
+        tokens = round((len(user.prompt.text) + CONVERSATION_CHARACTERS) / CHARACTERS_PER_TOKEN)
+        prices = user.model.prices
+        found.append(
+            UserEstimate(
+                policy=label,
+                asks_at_most=asks,
+                prompt_tokens_each=tokens,
+                cost_usd_at_most=prices.cost_usd(asks * tokens, asks * COMPLETION_TOKENS) if prices else None,
+            )
+        )
+    return found

@@ -1,0 +1,1 @@
+"""Who words a turn of which the recorded question no longer does."""

@@ -1,0 +1,223 @@
+"""
+``llm``: a user played by a chat system, through any adapter; its prompt is a file.
+
+It is shown the intent, what the recorded user knew, how they write and what was really said, and never a
+recorded answer. Replies are kept on disk, each wording by all that it depends on, so that a run that is
+resumed or made again pays for none twice. What it writes is tested by the policy, and asked again with the
+reason.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from replay.core.adapter import Adapter
+from replay.core.asking.cached import CachingClient, Model, Question
+from replay.core.asking.opening import open_endpoints
+from replay.core.asking.prompt import Prompt, PromptError, short_hash
+from replay.core.asking.rate_limit import RateLimit
+from replay.core.asking.retries import RetryPolicy
+from replay.core.asking.tally import AskTally
+from replay.core.disk_cache import DiskCache, cache_path
+from replay.core.errors import AdapterError, AdapterReplyError, Fault, PluginError, ScenarioError
+from replay.core.record import Move, Occasion
+from replay.core.settings.choice import LimitSection
+from replay.core.settings.identity import identity
+from replay.core.settings.plugins import make
+from replay.core.settings.prices import Prices, cost_usd
+from replay.users.user import Wording, WordingRequest, skip
+
+PATIENCE = RetryPolicy(timeout_s=60.0, attempts=3, retry_budget_s=60.0)
+FILE = "users.db"
+SKIP = "SKIP"
+"""What the model writes where it has nothing to say."""
+_MOVES: Mapping[Occasion, Move] = {"asked-back": "answer", "misread": "correction"}
+_WHY: Mapping[Occasion, str] = {
+    "drifted": "after what the system really said, your next line would be taken for something else; "
+    "say it so that "
+    "it can't be.",
+    "asked-back": "the system asks you something. Answer it.",
+    "refused": "the system refuses, or says that it does not know. Put what you want another way.",
+    "not-understood": "the system did not understand you. Put what you want another way.",
+    "misread": "the system speaks of something that you did not mean. Correct it.",
+    "failed": "no answer came. Say again what you want.",
+}
+VARIABLES = (
+    *(
+        "question",
+        "standalone",
+        "rewritten",
+        "meanings",
+        "facts",
+        "own_turns",
+        "history",
+        "reply",
+        "occasion",
+    ),
+    *("why", "evidence", "rejected", "persona", "depth"),
+)
+_PROMPT = Path(__file__).resolve().parent / "prompts" / "user.txt"
+
+
+@dataclass(slots=True, kw_only=True)
+class LlmUser:
+    """Asks a chat system what the user says; an async context manager, open while it is asked."""
+
+    model: Model
+    prompt: Prompt
+    persona: str = ""
+    parameters: Mapping[str, Any] = field(default_factory=lambda: {"temperature": 0})
+    seed: int = 0
+    patience: RetryPolicy = PATIENCE
+    cache: Path | None = None
+    """Where replies are kept; None where they are not."""
+    tally: AskTally = field(default_factory=AskTally)
+    _asker: CachingClient = field(init=False)
+    _stack: AsyncExitStack = field(init=False, default_factory=AsyncExitStack)
+
+    def __post_init__(self) -> None:
+        self._asker = CachingClient("user", self.patience, DiskCache(self.cache), self.tally)
+
+    @property
+    def signature(self) -> str:
+        """Model, prompt, persona, parameters and seed: everything that can change its words."""
+        asked = (
+            f"prompt:{self.prompt.hash},persona:{short_hash(self.persona)[:8] if self.persona else 'none'}"
+        )
+        parameters = json.dumps(dict(self.model.sent_parameters(self.parameters)), sort_keys=True)
+        return f"llm({self.model.signature},{asked},parameters:{short_hash(parameters)},seed:{self.seed})"
+
+    @property
+    def limit(self) -> RateLimit | None:
+        return self.model.limit
+
+    @property
+    def adapter(self) -> Adapter:
+        return self.model.adapter
+
+    async def __aenter__(self) -> Self:
+        await self._stack.enter_async_context(open_endpoints([self.model]))
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._stack.aclose()
+
+    async def word(self, request: WordingRequest) -> Wording:
+        """
+        Return what the model writes; a skip where it writes ``SKIP``, or nothing came.
+
+        Raises:
+            RunStoppedError: the endpoint refuses our key and has answered nothing yet.
+        """
+        self.tally.verdicts += 1
+        try:
+            question = Question(
+                model=self.model,
+                step="user",
+                prompt=self.prompt.render(self.variables(request)),
+                parameters=self.model.sent_parameters({**self.parameters, "seed": self.seed}),
+                depth=request.depth,
+                sample=f"seed:{self.seed}",
+            )
+            reply, is_cached = await self._asker.reply(question, once=True)
+        except PromptError as error:
+            return skip(f"the user's prompt can't be filled in: {error}")
+        except AdapterReplyError:  # adapters take an empty text for no reply
+            return Wording(move=_MOVES.get(request.occasion, "rephrasing"), text=" ", source="model", asks=1)
+        except AdapterError as error:
+            self.tally.unscored += 1
+            return skip(f"the user's model gave no reply ({error.outcome}): {error}")
+        spent = 0.0 if is_cached else cost_usd(reply, self.model.prices)
+        asks = 0 if is_cached else 1
+        text = reply.text.strip()
+        if text.strip(".! ") == SKIP:
+            note = "the model has nothing to say that is known"
+            return Wording(move="skip", note=note, asks=asks, cost_usd=spent)
+        move = _MOVES.get(request.occasion, "rephrasing")
+        # An empty text is no skip: it fails the tests, and is asked again.
+        return Wording(move=move, text=text or " ", source="model", asks=asks, cost_usd=spent)
+
+    def variables(self, request: WordingRequest) -> dict[str, Any]:
+        """Return the values of ``VARIABLES`` for *request*."""
+        return {
+            "question": request.question,
+            "standalone": request.standalone or "",
+            "rewritten": request.rewritten or "",
+            "meanings": [{"text": text, "meaning": meaning} for text, meaning in request.meanings],
+            "facts": [{"kind": fact.kind, "value": fact.value} for fact in request.facts],
+            "own_turns": list(request.own_turns),
+            "history": [{"question": e.question, "answer": e.answer} for e in request.history],
+            "reply": request.reply,
+            "occasion": request.occasion,
+            "why": _WHY[request.occasion],
+            "evidence": request.evidence,
+            "rejected": [{"text": one.text, "reason": one.reason} for one in request.rejected],
+            "persona": self.persona,
+            "depth": request.depth,
+        }
+
+
+def llm_user(
+    *,
+    adapter: str,
+    folder: Path,
+    settings: dict[str, Any] | None = None,
+    prompt: Path | None = None,
+    persona: Path | None = None,
+    parameters: dict[str, Any] | None = None,
+    seed: int = 0,
+    timeout_s: float = PATIENCE.timeout_s,
+    attempts: int = PATIENCE.attempts,
+    limit: LimitSection | None = None,
+    prices: Prices | None = None,
+    cache: bool | Path = True,
+) -> LlmUser:
+    """
+    A user from a scenario's settings; *prompt* and *persona* are files, the prompt ours if left out.
+
+    Raises:
+        ScenarioError: the adapter can't be used.
+        ValueError: a number is out of its range, or a file can't be used.
+    """
+    if timeout_s <= 0 or attempts < 1:
+        raise ValueError("timeout_s must be above 0, attempts at least 1")
+    given = settings or {}
+    try:
+        made = make("adapters", adapter, given, Adapter, folder=folder, key_path="settings")  # type: ignore[type-abstract]
+    except PluginError as error:
+        raise ScenarioError("settings", [Fault(path="adapter", message=str(error))]) from error
+    model = given.get("model")
+    kept = cache_path(FILE) if cache else None
+    return LlmUser(
+        model=Model(
+            name=f"{adapter}/{model}" if model else adapter.rpartition("/")[2],
+            adapter=made,
+            identity=identity(adapter, given, folder),
+            limit=RateLimit(limit.asks, limit.per_s) if limit else None,
+            prices=prices,
+        ),
+        prompt=Prompt(prompt or _PROMPT, VARIABLES, needs=("question", "standalone")),
+        persona=_persona(persona),
+        parameters={"temperature": 0} if parameters is None else parameters,
+        seed=seed,
+        patience=replace(PATIENCE, timeout_s=timeout_s, attempts=attempts),
+        cache=cache if isinstance(cache, Path) else kept,
+    )
+
+
+def _persona(path: Path | None) -> str:
+    if path is None:
+        return ""
+    try:
+        return path.read_text("utf-8-sig").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise ValueError(f'the persona file "{path}" can\'t be read: {reason}') from error

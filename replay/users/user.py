@@ -1,0 +1,142 @@
+"""
+The protocol of a user: somebody who words what a recorded question no longer does, and what they get for it.
+
+A user is a plug-in (group ``replay.users``), chosen in the settings of the policy ``react`` by name, or as
+``{name: {setting: value}}``. ``rules``, the default, asks no model; ``llm`` asks a chat system. Users know
+what the recorded user wanted and knew. Neither a recorded answer nor a gold passage is among what they are
+given.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+import msgspec
+
+from replay.core.errors import Fault, PluginError, ScenarioError
+from replay.core.history import Exchange
+from replay.core.record import Move, Occasion, RejectedWording
+from replay.core.settings.plugins import make
+
+
+class UserFact(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that the recorded user knew by themselves."""
+
+    kind: str
+    """``number``, ``email``, ``date``, ``name``; or as the data calls it (``metadata.user_facts``)."""
+    value: str
+
+
+class WordingRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """A turn that has to be worded, and all that its user may know."""
+
+    conversation: str
+    depth: int
+    """1-based."""
+    occasion: Occasion
+    evidence: str
+    """What of the reply it was seen by; empty where a question drifted."""
+    question: str
+    """The intent, as recorded."""
+    standalone: str | None
+    """The same in words that need no history, as the data has it."""
+    rewritten: str | None
+    """The same as our rewriting puts it; None where that changes nothing."""
+    meanings: tuple[tuple[str, str], ...] = ()
+    """Expressions of the question, each with what it refers to in the recorded conversation."""
+    misread: str | None = None
+    """What the system took the question to be about."""
+    facts: tuple[UserFact, ...] = ()
+    history: tuple[Exchange, ...] = ()
+    """What was really said, with this turn's exchanges, the reply included."""
+    own_turns: tuple[str, ...] = ()
+    """The recorded user's turns, for how they speak."""
+    next_question: str | None = None
+    """What the recorded user asked next."""
+    rejected: tuple[RejectedWording, ...] = ()
+    """What was worded for this before, and why it can't be said."""
+
+    @property
+    def reply(self) -> str:
+        """The reply that is followed up, or the last one; empty where nothing was said."""
+        return self.history[-1].answer if self.history else ""
+
+    @property
+    def intents(self) -> tuple[str, ...]:
+        """All wordings of the intent that are known, the fullest first."""
+        known = (self.standalone, self.rewritten, self.question)
+        return tuple(dict.fromkeys(text for text in known if text))
+
+
+class Wording(msgspec.Struct, frozen=True, kw_only=True):
+    """What a user would say."""
+
+    move: Move
+    text: str = ""
+    """Empty only where they say nothing (``skip``)."""
+    source: str = ""
+    """Where the words come from."""
+    note: str | None = None
+    """Why they say nothing."""
+    asks: int = 0
+    """Asks of a model; 0 where there is none, or the reply came from a cache."""
+    cost_usd: float | None = None
+
+
+@runtime_checkable
+class User(Protocol):
+    """One kind of user; one that holds something open is also an async context manager."""
+
+    @property
+    def signature(self) -> str:
+        """Its name with every setting that can change its words."""
+        ...
+
+    async def word(self, request: WordingRequest) -> Wording:
+        """
+        Return what the user says, or that they say nothing; other words than those in ``request.rejected``.
+
+        Raises:
+            RunStoppedError: nobody could be asked, so that the run is not worth going on with.
+        """
+        ...
+
+
+UserSetting = str | dict[str, dict[str, Any] | None]
+"""How a user is written in a scenario: ``rules``, or ``{llm: {adapter: openai, ...}}``."""
+
+
+def build_user(setting: UserSetting, folder: Path) -> User:
+    """
+    The user that a policy's ``user`` setting names.
+
+    Raises:
+        ScenarioError: it can't be built; faults are located below ``user``.
+    """
+    if isinstance(setting, str):
+        name, settings = setting, None
+    elif len(setting) == 1:
+        ((name, settings),) = setting.items()
+    else:
+        raise _fault("user", "a name, or {name: {setting: value}}, is expected here")
+    try:
+        return make(
+            "users",
+            name,
+            settings or {},
+            User,  # type: ignore[type-abstract]
+            folder=folder,
+            key_path=f"user.{name}",
+        )
+    except PluginError as error:
+        raise _fault("user", str(error)) from error
+
+
+def _fault(path: str, message: str) -> ScenarioError:
+    return ScenarioError("settings", [Fault(path=path, message=message)])
+
+
+def skip(note: str) -> Wording:
+    """Return that nothing is said, for the reason *note*."""
+    return Wording(move="skip", note=note)

@@ -1,0 +1,243 @@
+"""A user played by a model, over HTTP: what it is asked, what is said of what it writes, what is kept."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from collections import Counter
+from contextlib import asynccontextmanager
+
+import pytest
+import yaml
+from aiohttp import web
+
+from replay.core.errors import ScenarioError
+from replay.results.run import Run, newest_run
+from replay.runs.launch import run_async
+from replay.testing import UserContract
+from replay.testing.user_contract import SHOP
+from replay.users.user import build_user
+from tests.users.test_faithful import KNOWN_FAILURES
+from tests.waiting import others_first
+
+ASKS_BACK = "Which order is it about, 55555 of Karen Holt? Please tell me its number."
+GOOD = "It's 40233, the one from last week."
+OPENAI = {"model": "m", "base_url": "http://127.0.0.1:9/v1"}
+GOLD = [answer for turn in SHOP.turns for answer in turn.gold_answers]
+
+
+class Server:
+    """A system that asks back, at ``/system``, and its user, at ``/user``, who says *texts* in turn."""
+
+    def __init__(self, *texts: str) -> None:
+        self.texts = list(texts)
+        self.prompts: list[str] = []
+        self.bodies: list[dict] = []
+        self.asked: list[str] = []
+        self.hold: asyncio.Event | None = None
+        self.reached = asyncio.Event()
+        self.port = 0
+
+    async def _system(self, request: web.Request) -> web.Response:
+        question = (await request.json())["messages"][-1]["content"]
+        self.asked.append(question)
+        if self.hold and question == GOOD:
+            self.reached.set()
+            await self.hold.wait()
+        answers = {SHOP.turns[0].question: GOLD[0], SHOP.turns[1].question: ASKS_BACK}
+        return self._said(answers.get(question, "It has left our store."))
+
+    async def _user(self, request: web.Request) -> web.Response:
+        self.bodies.append(await request.json())
+        self.prompts.append(self.bodies[-1]["messages"][-1]["content"])
+        return self._said(self.texts.pop(0) if len(self.texts) > 1 else self.texts[0])
+
+    def _said(self, text: str) -> web.Response:
+        usage = {"prompt_tokens": 100, "completion_tokens": 10}
+        return web.json_response({"choices": [{"message": {"content": text}}], "usage": usage})
+
+    def adapter(self, path: str) -> dict:
+        url = f"http://127.0.0.1:{self.port}/{path}"
+        return {"adapter": "openai", "settings": {"base_url": url, "model": "m"}}
+
+    def scenario(self, folder, **settings) -> dict:
+        fields = [
+            {
+                "question": turn.question,
+                "gold_answer": turn.gold_answers[0],
+                **({"standalone": turn.standalone} if turn.standalone else {}),
+            }
+            for turn in SHOP.turns[:2]
+        ]
+        line = {"id": "shop", "title": SHOP.title, "turns": fields}
+        (folder / "talks.jsonl").write_text(json.dumps(line) + "\n")
+        prices = {"prompt_usd": 10, "completion_usd": 100}
+        llm = {**self.adapter("user"), "cache": str(folder / "users.db"), "prices": prices, **settings}
+        return {
+            "name": "shop",
+            "data": {"path": str(folder / "talks.jsonl")},
+            "systems": [{"name": "shop", **self.adapter("system")}],
+            "policies": [{"react": {"user": {"llm": llm}}}],
+            "scorers": ["em"],
+            "drift": {"nlp_workers": 0},
+        }
+
+
+@asynccontextmanager
+async def serving(*texts):
+    server = Server(*texts)
+    app = web.Application()
+    app.router.add_post("/system/chat/completions", server._system)
+    app.router.add_post("/user/chat/completions", server._user)
+    runner = web.AppRunner(app, access_log=None)
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        server.port = runner.addresses[0][1]
+        yield server
+    finally:
+        await runner.cleanup()
+
+
+class TestScriptedModel(UserContract):
+    """A model that says the same to the same prompt."""
+
+    @pytest.fixture
+    def user(self, tmp_path):
+        texts = ["Can I cancel the knife of order 40233?", "Is order 40233 still to be stopped?"]
+        (tmp_path / "model.py").write_text(
+            "from contextlib import asynccontextmanager\nfrom replay import ChatReply\n"
+            "class Model:\n    history = 'client'\n    @asynccontextmanager\n"
+            "    async def session(self, conversation):\n        yield self\n"
+            "    async def ask(self, request):\n"
+            f"        texts = {texts!r}\n"
+            "        return ChatReply(text=texts['You wrote before' in request.question])\n"
+        )
+        from replay.core.safety.code_gate import code_may_run
+
+        with code_may_run():
+            return build_user({"llm": {"adapter": "model.py:Model", "cache": False}}, tmp_path)
+
+
+@pytest.mark.parametrize(("failure", "text", "reason"), KNOWN_FAILURES)
+async def test_a_known_failure_is_asked_again_with_the_reason(tmp_path, failure, text, reason):
+    async with serving(text, GOOD) as server:
+        run = await run_async(server.scenario(tmp_path), runs=tmp_path / "runs")
+    second = run.records()[1]
+    (one,) = second.interventions
+    (found,) = one.rejected
+    assert found.text == text.strip() or not text.strip()
+    assert one.said == GOOD, failure
+    assert (one.occasion, one.move, one.source, one.asks) == ("asked-back", "answer", "model", 2)
+    # Of a reply that is none, nobody says what it cost.
+    cost_usd = pytest.approx(2 * (100 * 10 + 10 * 100) / 1e6)
+    assert one.cost_usd == (cost_usd if text.strip() else None)
+    assert f"That can't be sent: {found.reason}" in server.prompts[1]
+    assert server.asked[-1] == GOOD
+    assert second.answer == "It has left our store."
+
+
+async def test_no_prompt_holds_a_recorded_answer(tmp_path):
+    async with serving("User: 40233", "###STOP###", "  ") as server:
+        await run_async(server.scenario(tmp_path), runs=tmp_path / "runs")
+    assert len(server.prompts) == 3
+    for prompt in server.prompts:
+        assert ASKS_BACK in prompt
+        # The first answer is the system's own as well, which is part of what was really said.
+        assert not [answer for answer in GOLD[1:] if answer in prompt]
+        assert "Dunmore" not in prompt
+
+
+async def test_three_failures_are_counted_and_nothing_is_said(tmp_path):
+    async with serving("User: 40233") as server:
+        run = await run_async(server.scenario(tmp_path), runs=tmp_path / "runs")
+    (one,) = run.records()[1].interventions
+    assert (one.move, one.said, len(one.rejected), one.asks) == ("skip", None, 3, 3)
+    assert run.records()[1].answer == ASKS_BACK
+    assert GOOD not in server.asked
+
+
+@pytest.mark.parametrize(("text", "note"), [("SKIP", "nothing to say")])
+async def test_a_model_may_say_nothing(tmp_path, text, note):
+    async with serving(text) as server:
+        run = await run_async(server.scenario(tmp_path), runs=tmp_path / "runs")
+    (one,) = run.records()[1].interventions
+    assert (one.move, one.asks, one.rejected) == ("skip", 1, ())
+    assert note in one.note
+
+
+async def test_the_seed_and_the_persona_reach_the_model_and_the_signature(tmp_path):
+    (tmp_path / "angry.txt").write_text("You are in a hurry.")
+    async with serving(GOOD) as server:
+        content = server.scenario(tmp_path, seed=7, persona=str(tmp_path / "angry.txt"))
+        run = await run_async(content, runs=tmp_path / "runs")
+    assert server.bodies[0]["seed"] == 7
+    assert "Who you are: You are in a hurry." in server.prompts[0]
+    (signature,) = [s for name, s in run.signatures().items() if name.startswith("react")]
+    for part in ("user:llm(openai/m@", "prompt:", "persona:", "seed:7", "extra:2"):
+        assert part in signature
+
+
+async def test_the_same_run_pays_for_no_wording_again(tmp_path):
+    async with serving(GOOD) as server:
+        first, second = [await run_async(server.scenario(tmp_path), runs=tmp_path / "runs") for _ in range(2)]
+    assert len(server.prompts) == 1
+    assert [run.records()[1].interventions[0].cost_usd for run in (first, second)] == [
+        pytest.approx(0.002),
+        0.0,
+    ]
+    assert [run.records()[1].interventions[0].said for run in (first, second)] == [GOOD, GOOD]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="kills a process by signal")
+async def test_a_run_killed_within_an_intervention_asks_and_pays_nothing_again(tmp_path):
+    async with serving(GOOD) as server:
+        server.hold = asyncio.Event()
+        (tmp_path / "s.yaml").write_text(yaml.safe_dump(server.scenario(tmp_path)))
+        process = await program("run", "s.yaml", cwd=tmp_path)
+        await server.reached.wait()
+        process.send_signal(signal.SIGKILL)
+        await process.wait()
+        await others_first()
+        server.hold.set()
+        server.hold = None
+        run = Run(newest_run(tmp_path / "runs"))
+        assert [record.depth for record in run.records()] == [1]
+        process = await program("resume", cwd=tmp_path)
+        assert await process.wait() == 0
+    second = run.records()[1]
+    assert (second.answer, second.exchanges, second.asks) == ("It has left our store.", 2, 2)
+    assert [step.text for step in second.steps] == [ASKS_BACK, GOOD]
+    assert len(server.prompts) == 1
+    every = Counter([*(turn.question for turn in SHOP.turns[:2]), GOOD])
+    assert Counter(server.asked) - every == Counter([GOOD]), "the ask that was under way"
+
+
+async def program(*arguments, cwd):
+    return await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "replay", *arguments),
+        cwd=cwd,
+        stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.DEVNULL,
+    )
+
+
+@pytest.mark.parametrize(
+    ("user", "message"),
+    [
+        ({"llm": {}}, "adapter"),
+        ({"llm": {"adapter": "openai", "settings": OPENAI, "persona": "gone.txt"}}, "the persona file"),
+        ({"llm": {"adapter": "nobody"}}, '"nobody" is not a known adapter'),
+        ({"llm": {"adapter": "openai", "settings": OPENAI, "prompt": "gone.txt"}}, "the prompt file"),
+        ("ruels", '"ruels" is not a known user; did you mean "rules"?'),
+        ({"rules": {}, "llm": {}}, "a name, or {name: {setting: value}}"),
+        ({"rules": {"model": "m"}}, "model"),
+    ],
+)
+def test_what_is_no_user_is_told_in_a_sentence(tmp_path, user, message):
+    with pytest.raises(ScenarioError) as caught:
+        build_user(user, tmp_path)
+    assert message in str(caught.value)
