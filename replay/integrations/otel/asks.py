@@ -73,6 +73,8 @@ def asks_of(record: TurnRecord) -> Iterator[TracedAsk]:
     number, calls, steps = 0, dict[str | None, ToolCall](), len(times) - has_last
     for place, message in enumerate(record.steps[:steps]):
         calls |= {call.id: call for call in message.tool_calls}
+        if message.role == "user":  # what is said to a reply is no ask of the system, the one after it is
+            continue
         if times[place] in times[place + 1 : steps]:  # what the system called by itself came with its reply
             continue
         begin_s, end_s = (timing.sent_s + moment for moment in times[place])
