@@ -36,7 +36,7 @@ ORDER = (
     "depth table", "survival", "interventions", "nothing", "goals", "notes", "signatures",
 )  # fmt: skip
 """The sections that are shown."""
-FOLDED = ("depth table", "notes", "signatures")
+FOLDED = ("depth table", "survival", "interventions", "notes", "signatures")
 MOST_SECTIONS = 8
 """Systems and policies with a depth table, and pairs that are compared."""
 MOST_ROWS = 60
