@@ -20,12 +20,12 @@ from replay.core.conversation import Conversation
 from replay.core.drift_evidence import Drift
 from replay.core.history import PlayedTurn, gold_history
 from replay.core.record import Edit
+from replay.core.settings.plugins import NestedChoice
 from replay.coreference.drift import DriftDetector
 from replay.policies.lead_in import PREFIX_WORDS, lead_in
 from replay.policies.policy import PlannedTurn
 from replay.policies.rewriter import (
     Rewriter,
-    RewriterSetting,
     SubstitutionRewriter,
     build_rewriter,
     resolved_question,
@@ -81,7 +81,7 @@ def augment_policy(
     folder: Path,
     mode: AugmentMode = "resolve",
     prefix_words: int = PREFIX_WORDS,
-    rewriter: RewriterSetting = "substitution",
+    rewriter: NestedChoice = "substitution",
 ) -> AugmentPolicy:
     """
     The policy from a scenario's settings.

@@ -22,6 +22,7 @@ from replay.core.conversation import Conversation
 from replay.core.drift_evidence import Drift, MentionDrift
 from replay.core.history import PlayedTurn, own_history
 from replay.core.record import Edit, Intervention, RejectedWording
+from replay.core.settings.plugins import NestedChoice
 from replay.coreference.drift import DriftDetector
 from replay.coreference.reading.words import comparable_words, words
 from replay.coreference.wording.rewriting import rewrite
@@ -30,7 +31,7 @@ from replay.users.facts import known_facts
 from replay.users.faithful import Knowledge, knowledge, unfaithful
 from replay.users.replies import unexpected_in
 from replay.users.rules import RulesUser
-from replay.users.user import User, UserSetting, Wording, WordingRequest, build_user
+from replay.users.user import User, Wording, WordingRequest, build_user
 
 ATTEMPTS = 3
 """Wordings of one turn at most."""
@@ -224,7 +225,7 @@ def _misread(reply: str, said: str, drift: Drift) -> MentionDrift | None:
 
 
 def react_policy(
-    *, detector: DriftDetector, folder: Path, user: UserSetting = "rules", extra: int = 2
+    *, detector: DriftDetector, folder: Path, user: NestedChoice = "rules", extra: int = 2
 ) -> ReactPolicy:
     """
     The policy from a scenario's settings.

@@ -19,12 +19,12 @@ from replay.core.conversation import Conversation
 from replay.core.drift_evidence import Drift
 from replay.core.history import PlayedTurn, own_history
 from replay.core.record import Edit
+from replay.core.settings.plugins import NestedChoice
 from replay.coreference.drift import DriftDetector
 from replay.policies.policy import PlannedTurn
 from replay.policies.rewriter import (
     Rewriter,
     RewriteRequest,
-    RewriterSetting,
     SubstitutionRewriter,
     attempted,
     build_rewriter,
@@ -76,7 +76,7 @@ class RewritePolicy:
 
 
 def rewrite_policy(
-    *, detector: DriftDetector, folder: Path, rewriter: RewriterSetting = "substitution", always: bool = False
+    *, detector: DriftDetector, folder: Path, rewriter: NestedChoice = "substitution", always: bool = False
 ) -> RewritePolicy:
     """
     The policy from a scenario's settings.

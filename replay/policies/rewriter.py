@@ -12,13 +12,13 @@ from collections.abc import Iterable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 from replay.core.asking import opening
 from replay.core.conversation import Conversation
 from replay.core.drift_evidence import Drift, Reading
-from replay.core.errors import Fault, PluginError, RewriteError, ScenarioError
-from replay.core.settings.plugins import make
+from replay.core.errors import RewriteError
+from replay.core.settings.plugins import NestedChoice, make_nested
 from replay.coreference.drift import DriftDetector
 from replay.coreference.wording.rewriting import MIN_PROBABILITY, MIN_PROBABILITY_VALID, rewrite
 
@@ -119,38 +119,14 @@ async def resolved_question(
     )
 
 
-RewriterSetting = str | dict[str, dict[str, Any] | None]
-"""How a rewriter is written in a scenario: ``substitution``, or ``{llm: {adapter: openai, ...}}``."""
-
-
-def build_rewriter(setting: RewriterSetting, folder: Path) -> Rewriter:
+def build_rewriter(setting: NestedChoice, folder: Path) -> Rewriter:
     """
-    The rewriter that a policy's ``rewriter`` setting names.
+    Return the rewriter that a policy's ``rewriter`` setting names.
 
     Raises:
         ScenarioError: it can't be built; faults are located below ``rewriter``.
     """
-    if isinstance(setting, str):
-        name, settings = setting, None
-    elif len(setting) == 1:
-        ((name, settings),) = setting.items()
-    else:
-        raise _fault("rewriter", "a name, or {name: {setting: value}}, is expected here")
-    try:
-        return make(
-            "rewriters",
-            name,
-            settings or {},
-            Rewriter,  # type: ignore[type-abstract]
-            folder=folder,
-            key_path=f"rewriter.{name}",
-        )
-    except PluginError as error:
-        raise _fault("rewriter", str(error)) from error
-
-
-def _fault(path: str, message: str) -> ScenarioError:
-    return ScenarioError("settings", [Fault(path=path, message=message)])
+    return make_nested("rewriters", setting, Rewriter, folder=folder)  # type: ignore[type-abstract]
 
 
 def opened(policies: Iterable[object]) -> AbstractAsyncContextManager[None]:

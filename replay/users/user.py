@@ -10,14 +10,13 @@ given.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import msgspec
 
-from replay.core.errors import Fault, PluginError, ScenarioError
 from replay.core.history import Exchange
 from replay.core.record import Move, Occasion, RejectedWording
-from replay.core.settings.plugins import make
+from replay.core.settings.plugins import NestedChoice, make_nested
 
 
 class UserFact(msgspec.Struct, frozen=True, kw_only=True):
@@ -103,38 +102,14 @@ class User(Protocol):
         ...
 
 
-UserSetting = str | dict[str, dict[str, Any] | None]
-"""How a user is written in a scenario: ``rules``, or ``{llm: {adapter: openai, ...}}``."""
-
-
-def build_user(setting: UserSetting, folder: Path) -> User:
+def build_user(setting: NestedChoice, folder: Path) -> User:
     """
-    The user that a policy's ``user`` setting names.
+    Return the user that a policy's ``user`` setting names.
 
     Raises:
         ScenarioError: it can't be built; faults are located below ``user``.
     """
-    if isinstance(setting, str):
-        name, settings = setting, None
-    elif len(setting) == 1:
-        ((name, settings),) = setting.items()
-    else:
-        raise _fault("user", "a name, or {name: {setting: value}}, is expected here")
-    try:
-        return make(
-            "users",
-            name,
-            settings or {},
-            User,  # type: ignore[type-abstract]
-            folder=folder,
-            key_path=f"user.{name}",
-        )
-    except PluginError as error:
-        raise _fault("user", str(error)) from error
-
-
-def _fault(path: str, message: str) -> ScenarioError:
-    return ScenarioError("settings", [Fault(path=path, message=message)])
+    return make_nested("users", setting, User, folder=folder)  # type: ignore[type-abstract]
 
 
 def skip(note: str) -> Wording:

@@ -38,6 +38,8 @@ Kind = Literal["adapters", "judges", "readers", "policies", "resolvers", "rewrit
 KINDS: tuple[Kind, ...] = typing.get_args(Kind)
 Factory = Callable[..., Any]
 T = typing.TypeVar("T")
+NestedChoice = str | dict[str, dict[str, Any] | None]
+"""How a plug-in is written as another one's setting: its name, or ``{name: {setting: value}}``."""
 
 
 @cache
@@ -299,3 +301,27 @@ def make(
     if why := misfit(made, protocol):
         raise PluginError(f'"{name}" gives no {_singular(kind)}: {why}; docs/plugins.md shows a whole one')
     return typing.cast(T, made)
+
+
+def make_nested(kind: Kind, setting: NestedChoice, protocol: type[T], *, folder: Path) -> T:
+    """
+    Return what the plug-in that *setting* chooses makes, as ``make`` does; the setting is called as the kind.
+
+    Raises:
+        ScenarioError: it can't be built; faults are located below the setting.
+    """
+    key = kind.removesuffix("s")
+    if isinstance(setting, str):
+        name, settings = setting, None
+    elif len(setting) == 1:
+        ((name, settings),) = setting.items()
+    else:
+        raise _nested_fault(key, "a name, or {name: {setting: value}}, is expected here")
+    try:
+        return make(kind, name, settings or {}, protocol, folder=folder, key_path=f"{key}.{name}")
+    except PluginError as error:
+        raise _nested_fault(key, str(error)) from error
+
+
+def _nested_fault(path: str, message: str) -> ScenarioError:
+    return ScenarioError("settings", [Fault(path=path, message=message)])
