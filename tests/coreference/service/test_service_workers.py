@@ -99,7 +99,7 @@ async def test_what_waits_in_the_pool_is_not_cancelled_when_the_service_ends(res
 
 
 async def test_what_is_out_of_the_way_comes_after_all_else(resolvers, monkeypatch):
-    monkeypatch.setattr("replay.coreference.service.LARGEST_BATCH", 2)
+    monkeypatch.setattr("replay.coreference.service.service.LARGEST_BATCH", 2)
     answered = []
 
     async def read(n):
