@@ -23,7 +23,7 @@ def test_a_run_is_its_report_as_html_and_as_text(run):
     assert shown["text/plain"].startswith("s, gold\ndepth  turns  em ")
     assert shown["text/html"].startswith('<div class="convreplay')
     assert f"try ({run.folder})" in shown["text/html"]
-    assert shown["text/html"].count("<table") == 4
+    assert shown["text/html"].count("<table") == 5
     assert repr(run) == f"Run({str(run.folder)!r})", "in a list, or a program, it is a line"
 
 

@@ -115,7 +115,8 @@ def scenario(system: Any = looking, **more: Any) -> dict[str, Any]:
 
 def test_a_run_leaves_the_process_as_it_was(tmp_path, own_loop):
     """So do resuming, asking again, scoring, a load, and what is read of a run."""
-    replay.run(scenario(), runs=tmp_path).turns()  # imports may add loggers and filters of their own
+    # Imports may add loggers and filters of their own.
+    replay.run(scenario(), runs=tmp_path).report(resamples=10)
     before = surroundings()
     assert before["loop"] is own_loop
     assert not before["frozen"], "the first run has left it so"

@@ -68,6 +68,6 @@ def test_text_markdown_and_json_show_them():
     assert (
         "bot, react: a user did something in 3 of 4 turns (75.0 %); 2 asks of its model, 0.25 USD." in words
     )
-    assert "**Interventions: `bot`, `react`**" in markdown_report(shown, title="sample")
+    assert "**`bot`, `react`: interventions**" in markdown_report(shown, title="sample")
     (one,) = report_json(shown)["interventions"]
     assert one["rows"][-1]["occasions"] == {"drifted": 1, "asked-back": 1, "refused": 2}
