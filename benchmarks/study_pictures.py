@@ -123,6 +123,7 @@ def main() -> None:
             begin(driver, links["ann"])
             talk(driver)
             picture(driver, "talk")
+            driver.find_element(CSS, "details.confirm summary").click()
             go_on(driver, "form[action$='/talk/end'] button")
             picture(driver, "judging")
             picture(driver, "phone", PHONE)
