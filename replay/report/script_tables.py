@@ -17,11 +17,9 @@ SURVIVAL_NOTE = (
     "count there."
 )
 INTERVENTIONS_NOTE = (
-    "a user words a turn where the recorded question does not do; depth counts intents, exchanges "
-    "stand beside it. "
-    "Nobody says how much a person's words would have changed: scores under different users can't be "
-    "compared, and "
-    "on recorded answers (adapter scripted) each intervention is an error of the user's own."
+    "a user words a turn where the recorded question does not fit; depth counts recorded questions "
+    "(intents), exchanges stand beside it. Scores under different users can't be compared. On recorded "
+    "answers (adapter scripted) each intervention is an error of the user's own."
 )
 
 
