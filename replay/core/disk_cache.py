@@ -43,7 +43,12 @@ _log = logging.getLogger("replay.cache")
 
 
 def cache_path(name: str) -> Path | None:
-    """Where the file called *name* goes by the environment; None for nowhere."""
+    """
+    Return the path of the cache file called *name*; None if caching is off or the user has no home folder.
+
+    The environment variable ``CONVREPLAY_CACHE`` names the folder or turns the cache off; otherwise the file
+    is in the user's cache folder, under ``convreplay``.
+    """
     chosen = os.environ.get("CONVREPLAY_CACHE")
     if chosen and chosen.lower() in _OFF:
         return None

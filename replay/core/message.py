@@ -55,7 +55,7 @@ def join_texts(texts: Iterable[str]) -> str:
 
 
 def instructions(messages: Iterable[Message]) -> tuple[Message, ...]:
-    """Those of *messages* that tell the system what to do: of the roles ``system`` and ``developer``."""
+    """Return those of *messages* with the role ``system`` or ``developer``, in order."""
     return tuple(message for message in messages if message.role in ("system", "developer"))
 
 

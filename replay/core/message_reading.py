@@ -68,7 +68,7 @@ def match_results(steps: Iterable[Message]) -> tuple[Message, ...]:
 
 
 def stray_results(steps: Sequence[Message]) -> list[int]:
-    """Where in *steps* a result stands that answers no call before it."""
+    """Return the indices in *steps* of tool results that answer no call before them."""
     called: set[str | None] = set()
     found = []
     for position, step in enumerate(steps):

@@ -31,7 +31,7 @@ class PlayTrace(NamedTuple):
         return _hashed(8, self.id, depth, ask, started_at if depth else None)
 
     def traceparent(self, depth: int, ask: int, started_at: float | None) -> str:
-        """What an ask sends in the header of that name."""
+        """Return the ``traceparent`` header (W3C Trace Context) of one ask."""
         return f"00-{self.id}-{self.span(depth, ask, started_at)}-{self.sampled:02d}"
 
 

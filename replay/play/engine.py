@@ -111,7 +111,7 @@ class SharedIterator(Generic[T]):
         return self._fetched.popleft()
 
     async def between(self, function: Callable[[], R]) -> R:
-        """What *function* gives, called in a thread while the iterator stands still."""
+        """Return the result of *function*, called in a thread while no item is fetched."""
         async with self._turn:
             return await in_thread(function)
 

@@ -31,7 +31,7 @@ def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
 
 
 async def gather_or_cancel(parts: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
-    """What each of *parts* gives; none goes on where one fails, or where we are cancelled."""
+    """Return the results of *parts*, run concurrently; the first failure or cancellation cancels the rest."""
     with first_failure():
         async with asyncio.TaskGroup() as tasks:
             begun = [tasks.create_task(part) for part in parts]

@@ -55,7 +55,7 @@ class InFlightRequests:
         return _WatchedSession(self, system, self.of(system), session)
 
     def of(self, system: str) -> SystemAsks:
-        """Those of *system*."""
+        """Return the asks of *system*."""
         asks = self._asks.get(system)
         if asks is None:
             asks = self._asks[system] = SystemAsks(self._clock)
@@ -149,7 +149,7 @@ class LoopLag:
                 interval *= 2
 
     def summaries(self) -> dict[str, LagSummary]:
-        """What was measured so far of each system whose replies are timed at a wire, by name."""
+        """Return the lag measured so far, by name of each system whose replies are timed on the network."""
         return {system: self._summary(system) for system in sorted(self._asks.timed)}
 
     def _summary(self, system: str) -> LagSummary:

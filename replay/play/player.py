@@ -300,7 +300,7 @@ def _skipped(play: Play, depth: int, planned: PlannedTurn, started_at: float | N
 
 
 def system_breaker(patience: RetryPolicy, counts: FailureCounts | None = None) -> Breaker:
-    """When systems are asked no more, as *patience* has it; *counts* as for ``Breaker``."""
+    """Return a circuit breaker for systems, with the limits of *patience*; *counts* as for ``Breaker``."""
     way_out = " (play.fail_fast: false goes on all the same.)"
     return Breaker(patience.stop_after, fail_fast=patience.fail_fast, way_out=way_out, counts=counts)
 

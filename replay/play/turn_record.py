@@ -94,7 +94,11 @@ def unasked_turn(turn: Turn) -> PlayedTurn:
 
 
 def played_turn(conversation: Conversation, record: TurnRecord) -> PlayedTurn:
-    """What *record* left behind in the system's own history."""
+    """
+    Return the turn as it stands in the system's own history after *record*.
+
+    Of a failed turn that is the recorded answer with the recorded steps.
+    """
     turn = conversation.turns[record.depth - 1]
     if record.failed:
         return PlayedTurn(turn=turn, asked=record.asked, answer=turn.gold_answer, steps=turn.steps)

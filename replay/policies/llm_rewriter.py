@@ -143,12 +143,12 @@ def llm_rewriter(
 
 def prompt_variables(request: RewriteRequest) -> dict[str, Any]:
     """
-    What a prompt may use.
+    Return the variables that a rewriter's prompt may use.
 
     ``question``, ``depth``, ``title``, ``section``, ``background``, ``history`` (recorded exchanges before
     the question, objects with ``question`` and ``answer``) and ``mentions`` (those of the question that the
     resolver has an antecedent for, objects with ``text``, ``kind``, ``meaning`` and ``source``; the text of
-    what the question leaves out, kind ``ellipsis``, is empty).
+    an ellipsis, kind ``ellipsis``, is empty).
     """
     conversation = request.conversation
     history = gold_history(conversation, request.depth)

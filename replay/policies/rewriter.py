@@ -130,7 +130,7 @@ def build_rewriter(setting: NestedChoice, folder: Path) -> Rewriter:
 
 
 def opened(policies: Iterable[object]) -> AbstractAsyncContextManager[None]:
-    """What the rewriters and users of *policies* hold open, opened for as long as the block lasts."""
+    """Return a context manager that keeps the rewriters and users of *policies* open within its block."""
     return opening.open_all(
         getattr(policy, part, None) for policy in policies for part in ("rewriter", "user")
     )

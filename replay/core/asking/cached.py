@@ -45,12 +45,12 @@ class Model:
 
     @property
     def signature(self) -> str:
-        """Who it is, as in ``openai/small-model@1a2b3c4d5e6f``; one word."""
+        """Return the name and a hash of the identity as one word: ``openai/small-model@1a2b3c4d5e6f``."""
         own = "" if self.takes_parameters else "+own-parameters"
         return f"{'_'.join(self.name.split())}@{short_hash(self.identity)}{own}"
 
     def sent_parameters(self, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Those of *parameters* that go to the adapter."""
+        """Return the parameters to send: *parameters* if the adapter takes any, else an empty mapping."""
         return parameters if self.takes_parameters else {}
 
 
@@ -70,7 +70,7 @@ class Question:
 
     @property
     def key(self) -> bytes:
-        """What its reply is kept under."""
+        """Return the key of the reply in the cache."""
         return question_key(self.model, self.prompt, self.parameters, self.sample)
 
 
@@ -120,7 +120,15 @@ class CachingClient:
 
 
 def question_key(model: Model, prompt: str, parameters: Mapping[str, Any], sample: str) -> bytes:
-    """What a reply is kept under: everything that could change it."""
+    """
+    Return the cache key of one ask: a hash over everything that could change the reply.
+
+    Args:
+        model: The model that is asked; its identity is part of the key.
+        prompt: The text that is sent.
+        parameters: The sampling parameters as sent.
+        sample: A label that tells several asks of the same prompt apart.
+    """
     return content_key(prompt, model.identity, dict(parameters), sample)
 
 

@@ -116,5 +116,5 @@ class Breaker:
 
 
 def _printable_error(error: AdapterError) -> str:
-    """What *error* says; a system's own words in it must not move the cursor of whoever reads it."""
+    """Return the message of *error* with unprintable characters replaced by spaces, safe for a terminal."""
     return "".join(letter if letter.isprintable() else " " for letter in str(error))

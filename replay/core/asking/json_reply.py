@@ -51,7 +51,7 @@ def first_object(text: str, keys: Collection[str]) -> dict[str, Any] | None:
 
 
 def json_problem(text: str) -> str:
-    """Why no JSON object could be read from *text*, in words that a model can act on."""
+    """Return why no JSON object could be read from *text*, in words that a model can act on."""
     place = text.find("{")
     if place < 0:
         return "the reply holds no JSON object"

@@ -142,7 +142,7 @@ def _texts(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
 
 
 def _authorities(text: str, *, is_address: bool) -> Iterator[str]:
-    """What stands where *text* has, or could have, a host, with user and port if they are there."""
+    """Yield the parts of *text* that are, or could be, a host, with user and port if given."""
     stripped = text.strip()
     yield from _addresses(stripped, is_address=is_address)
     for url in _URL.finditer(stripped):

@@ -180,7 +180,7 @@ def redact_pieces(text: str) -> str:
 
 
 def _over_pieces(text: str, pieces: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Where in *pieces* of *text* parts of secrets stand that are whole in the pieces together."""
+    """Yield (begin, end) of each part of *text* that belongs to a secret in the joined *pieces*."""
     starts = [0, *accumulate(last - first for first, last in pieces)]
     for begin, end in _known.places("".join(text[first:last] for first, last in pieces)):
         for number in range(bisect_right(starts, begin) - 1, bisect_left(starts, end)):

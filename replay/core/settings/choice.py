@@ -38,10 +38,10 @@ class Choice(Section):
     @property
     def label(self) -> str:
         """
-        How it is called in records and tables: ``replace``, ``replace(always=True)``, ``word_ratio``.
+        Return the label in records and tables: ``replace``, ``replace(always=True)``, ``word_ratio``.
 
-        Of a plug-in among the settings the name alone: ``rewrite(rewriter=llm)``; of other mappings what
-        stands in them: ``pred(history=last:4)``; of a model's path or hub name the last part.
+        A setting that is a plug-in is shown by its name: ``rewrite(rewriter=llm)``; other mappings by their
+        content: ``pred(history=last:4)``; a model's path or hub name by its last part.
         """
         if self.called is not None:
             return self.called

@@ -69,7 +69,7 @@ def _name(thing: Any, given: dict[str, Any]) -> str:
 
 
 def object_name(thing: Any) -> str:
-    """What *thing* is called in its program: a function's or a class's name, or that of an object's class."""
+    """Return the name of *thing*, a function or class; that of its class if it is another object."""
     thing = thing.func if isinstance(thing, partial) else thing
     name = getattr(thing, "__name__", type(thing).__name__)
     return re.sub(r"\W", "", name) or "object"
@@ -82,10 +82,12 @@ def is_in_memory(name: object) -> bool:
 
 def lookup_object(name: str) -> Any:
     """
-    What was given the *name* last: by this task or thread, by one that started it, else by any.
+    Return the object that was last registered under *name*.
+
+    Objects of this task or thread, or of one that started it, come first; then those of the whole process.
 
     Raises:
-        PluginNotFoundError: nothing was, in this process.
+        PluginNotFoundError: this process has no such object.
     """
     own = name.removeprefix(f"{PLACE}:")
     try:

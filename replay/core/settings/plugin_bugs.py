@@ -16,7 +16,7 @@ from replay.core.errors import PluginError, ReplayError
 
 
 def describe_error(error: BaseException) -> str:
-    """What *error* is and says, and on which line of the plug-in that we called it came up."""
+    """Return the type and message of *error*, and the file and line of the plug-in that raised it, if any."""
     said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     called = _frames_of_plugin(error)
     if not called:
@@ -61,7 +61,12 @@ def in_short(error: ReplayError) -> ReplayError:
 
 
 def bug_behind(error: ReplayError) -> BaseException | None:
-    """What a plug-in raised that *error* speaks of, with the plug-in's own frames; None where it was none."""
+    """
+    Return the exception raised by a plug-in that caused *error*, its traceback cut to begin in the plug-in.
+
+    Returns:
+        The exception; None if no plug-in raised one.
+    """
     while isinstance(error.__cause__, ReplayError):
         error = error.__cause__
     bug = error.__cause__

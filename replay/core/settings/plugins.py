@@ -89,14 +89,17 @@ def _singular(kind: Kind) -> str:
 
 def load_object(target: str, folder: Path) -> Any:
     """
-    What ``module:attribute`` or ``file.py:attribute`` names; the file is looked up from *folder*.
+    Return the object that *target* names.
 
-    Or an object of the program itself, by the name that ``replay.run`` gave it.
+    Args:
+        target: ``module:attribute``, ``file.py:attribute``, or the name that ``replay.run`` gave to an object
+            of the program itself.
+        folder: The folder that file names start from.
 
     Raises:
-        PluginNotFoundError: there is no such module, file or attribute.
+        PluginNotFoundError: there is no such module, file, attribute or object.
         PluginError: importing it fails.
-        CodeNotRunError: something is only looked at (``code_gate``).
+        CodeNotRunError: code must not run, as the scenario is only inspected (``code_gate``).
     """
     if is_in_memory(target):
         return lookup_object(target)
@@ -142,9 +145,9 @@ def _import_file(path: Path) -> Any:
 
 def misfit(made: object, protocol: type) -> str | None:
     """
-    What keeps *made* from being a *protocol*, as the end of a sentence; None where nothing does.
+    Return why *made* does not implement *protocol*, as the end of a sentence; None if it does.
 
-    ``isinstance`` alone takes a method for the property that is meant, and says nothing of what is missing.
+    ``isinstance`` alone accepts a method in place of a property, and does not say what is missing.
     """
     if inspect.isclass(made):
         return f"{made.__name__} is a class; an object of it is needed"
@@ -291,11 +294,20 @@ def make(
     kind: Kind, name: str, settings: Mapping[str, Any], protocol: type[T], *, folder: Path, key_path: str
 ) -> T:
     """
-    What the plug-in called *name* makes of *settings*, once that is known to be a *protocol*.
+    Return the object that the plug-in called *name* builds from *settings*.
+
+    Args:
+        kind: The kind of plug-in.
+        name: Its registered name, or a target as of ``load_object``.
+        settings: The settings to build it with.
+        protocol: The protocol that the object must implement.
+        folder: The folder that file names start from.
+        key_path: The key of the settings in the scenario, for messages.
 
     Raises:
-        PluginError: there is none of that name, it can't be imported or called, or it gives something else.
-        ScenarioError: the settings don't fit; every fault at once, located below *key_path*.
+        PluginError: no plug-in has that name, it can't be imported or called, or the object it builds does
+            not implement *protocol*.
+        ScenarioError: the settings don't fit; all faults at once, located below *key_path*.
     """
     made = build(load(kind, name, folder), settings, folder=folder, key_path=key_path)
     if why := misfit(made, protocol):

@@ -75,7 +75,7 @@ class PriceTable:
     """In the order in which they are tried; ``*`` in a name stands for any characters."""
 
     def prices_of(self, model: object) -> Prices | None:
-        """Those of the first entry that fits *model*, the setting of an adapter; None where none does."""
+        """Return the prices of the first entry that matches the adapter's setting *model*; None for none."""
         if not isinstance(model, str):
             return None
         for pattern, prices in self.models.items():
@@ -113,7 +113,7 @@ def read_price_table(path: Path) -> PriceTable:
 
 
 def cost_usd(reply: ChatReply, prices: Prices | None) -> float | None:
-    """What *reply* cost: as the endpoint says, or by *prices*; None where neither is known."""
+    """Return the cost of *reply* in USD, as the endpoint says or by *prices*; None if neither is known."""
     if reply.cost_usd is not None or prices is None:
         return reply.cost_usd
     return prices.of_usage(reply.usage)

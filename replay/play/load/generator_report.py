@@ -83,7 +83,12 @@ class LatenessCounter:
         self._done_s.pop((conversation, system, policy), None)
 
     def take(self, *, first_turns: bool) -> LatenessSummary | None:
-        """What came since the last call; without *first_turns* where arrivals had to wait for others."""
+        """
+        Return a summary of the lateness counted since the last call, and start over; None if there is none.
+
+        Args:
+            first_turns: Whether first turns count. They don't where arrivals had to wait for others.
+        """
         taken, self._first, self._later = (self._first, self._later), _Durations(), _Durations()
         whole = DurationHistogram()
         for durations in taken if first_turns else taken[1:]:

@@ -142,10 +142,15 @@ def _recorded_gap_s(conversation: Conversation, depth: int) -> float:
 
 def recorded_s(conversation: Conversation, name: str, depth: int) -> float | None:
     """
-    When the turn at *depth* was asked or answered, as *name* says, in seconds; None where it isn't known.
+    Return when the turn at *depth* was asked or answered in the recording, in seconds; None if unknown.
+
+    Args:
+        conversation: Has the times in its metadata, a list with one entry for each turn.
+        name: The key of that list in the metadata.
+        depth: The turn, 1 for the first.
 
     Raises:
-        InputError: what *conversation* says are no times, or not as many as there are turns.
+        InputError: the list is malformed or has another length than the turns.
     """
     times: Any = conversation.metadata.get(name)
     if times is None:
