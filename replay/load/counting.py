@@ -62,7 +62,7 @@ class Tally:
             histogram.merge(other.durations[name])
 
     def data(self) -> dict[str, Any]:
-        """As the run's database keeps it."""
+        """Return the counts as the run's database stores them."""
         histograms = {
             name: histogram.encode() if histogram.count else None
             for name, histogram in self.durations.items()
@@ -87,7 +87,7 @@ class Counts:
             self.tallies.setdefault(key, Tally()).merge(tally)
 
     def take_count(self) -> Count:
-        """What was counted since the last call."""
+        """Return the counts since the last call, and start again at 0."""
         count, self.count = self.count, Count()
         return count
 

@@ -41,7 +41,7 @@ class LevelPlayer(Protocol):
 
     @property
     def counts(self) -> Counts:
-        """What was counted, until somebody takes it."""
+        """Return what was counted and not yet taken."""
         ...
 
     def opened(self) -> AbstractAsyncContextManager[object]:
@@ -211,7 +211,7 @@ async def _keep_counting(player: LevelPlayer, observer: LoadObserver) -> None:
 
 
 def _result(level: Level, outcome: LevelOutcome | None, now_s: float, stopped: str | None) -> dict[str, Any]:
-    """What the run's database keeps of a level, but for what became of the objectives."""
+    """Return what the run's database keeps of a level, with the objectives not judged yet."""
     began, ended = level.window_s
     ended_s = outcome.ended_s if outcome else now_s
     return {
@@ -236,7 +236,7 @@ def _result(level: Level, outcome: LevelOutcome | None, now_s: float, stopped: s
 
 
 def _values(load: LoadSection) -> Generator[float | None, bool, None]:
-    """What the levels offer, one after another; to be sent whether each met the objectives."""
+    """Yield the load of each level in turn; expects to be sent whether the level met the objectives."""
     sweep = load.sweep
     if sweep is None:
         alone = {"closed": float(load.concurrency), "trace": None, "recorded": None}

@@ -105,7 +105,12 @@ def read_load_summary(
 
 def read_window(store: RunStore, level: int, due_s: tuple[float, float]) -> tuple[LoadCell, AnswerTimes]:
     """
-    What came of the turns that were due in [from, to) of a *level* that is over.
+    Return the numbers and answer times of the turns of one level that were due in a given time.
+
+    Args:
+        store: The run.
+        level: The index of a level that is over.
+        due_s: Begin (included) and end (excluded), in seconds since the run's start.
 
     Raises:
         RunError: the database can't be read.
@@ -305,7 +310,11 @@ def _conversations(reader: NumberReader, rows: NDArray[np.int64]) -> NDArray[np.
 def _stored_scores(
     reader: NumberReader, label: str, rows: NDArray[np.int64]
 ) -> Iterator[tuple[int, Any, str | None]]:
-    """What the scorer called *label* observed in the turns in *rows*, as ``stored_column`` takes it."""
+    """
+    Yield (index, observation, reason for none) of the scorer called *label*, as ``stored_column`` takes it.
+
+    *rows* are the rows of the turns, ascending; a turn's index is that of its row.
+    """
     # Scores repeat; equal ones are one object, so that a turn's takes a pointer.
     text = lru_cache(schema.to_text)
     value = lru_cache(maxsize=10_000)(lambda stored: schema.from_json(schema.to_text(stored), object))
@@ -319,7 +328,7 @@ def _stored_scores(
 
 
 def _places_of(rows: NDArray[np.int64], batch: Rows) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-    """Where the rows of *batch* stand in *rows*, for those that are there at all; and which are."""
+    """Return the indices in *rows* of the rows of *batch* found there, and a mask of the found ones."""
     wanted = np.array([row for row, *_ in batch])
     places = np.searchsorted(rows, wanted)
     known = places < len(rows)

@@ -35,7 +35,11 @@ class WorkerLevelPlayer:
     def __init__(
         self, inputs: LoadInputs, store: RunStore, *, workers: int, start: float, started_at: float
     ) -> None:
-        """When the run started: *start* by ``perf_counter``, *started_at* by ``time``."""
+        """
+        Prepare the job of *workers* processes.
+
+        *start* is the run's start by ``perf_counter``, *started_at* by ``time``, both in seconds.
+        """
         self.counts: Counts = Counts()
         self._store = store
         self._systems = len(inputs.assembly.systems)

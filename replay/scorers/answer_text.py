@@ -76,12 +76,12 @@ def words(text: str, tokens: Tokens, stemmer: bool = False) -> list[str]:
 
 
 def words_signature(tokens: Tokens, stemmer: bool = False) -> str:
-    """Which words are compared: ``plain+cjk``, ``squad+cjk+stem``, ..."""
+    """Return how words are compared, for a signature: ``plain+cjk``, ``squad+cjk+stem``, ..."""
     return f"{tokens}+cjk{'+stem' if stemmer else ''}"
 
 
 def declines(text: str, patterns: Sequence[str]) -> bool:
-    """Whether the whole of *text*, white space around it aside, matches one of *patterns* or QuAC's mark."""
+    """Return whether *text*, stripped, is QuAC's CANNOTANSWER or matches one of *patterns* as a whole."""
     stripped = text.strip()
     return stripped == CANNOT_ANSWER or (bool(patterns) and _matches(tuple(patterns), stripped))
 

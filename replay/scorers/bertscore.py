@@ -67,12 +67,13 @@ class BertSettings:
         self, pairs: Sequence[Pair], idf_references: Sequence[str] | None = None
     ) -> list[BertScores | None]:
         """
-        As ``BertModel.score``; with *rescale* on a scale where the baseline is 0 and 1 stays 1.
+        Return precision, recall and F1 of each of *pairs*, as ``BertModel.score``.
 
-        Blank texts aren't rescaled.
+        With *rescale*, scores are rescaled so that the baseline is 0 and 1 stays 1; those of blank texts are
+        not.
 
         Raises:
-            PluginError: the extra is not installed, or the model or its baseline is not to be had.
+            PluginError: the extra is not installed, or the model or its baseline can't be had.
         """
         model = bert_model(model_place(self.model, self.folder), self.num_layers, self.device)
         baseline = model.baseline(self.lang) if self.rescale else None

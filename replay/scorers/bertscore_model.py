@@ -90,7 +90,7 @@ class BertModel:
 
     def baseline(self, lang: str) -> BertScores:
         """
-        What unrelated sentences of the language *lang* score, as the package publishes it.
+        Return the scores of unrelated sentences of the language *lang*, as published with bert-score.
 
         Raises:
             PluginError: nothing is published for this model and language.

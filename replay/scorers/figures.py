@@ -29,7 +29,7 @@ class Figure:
     """False for what is no figure in many texts ("one", "first", "May"): it is compared, but not missed."""
 
     def same(self, other: Figure) -> bool:
-        """Whether *other* can be the same figure, signs aside; a unit that one lacks is no difference."""
+        """Return whether *other* can be the same figure, ignoring signs and a unit that only one has."""
         if {self.kind, other.kind} - {"number", "ordinal"} and self.kind != other.kind:
             return False
         missing = None in (self.unit, other.unit) and DECADE not in (self.unit, other.unit)

@@ -52,7 +52,7 @@ def leave_one_out(score: AnswerScore, answer: str, references: Sequence[str]) ->
 
 def human_f1(references: Sequence[str]) -> float:
     """
-    How well people agree: the mean over references of the best F1 against the others, in [0, 1]; 1 of one.
+    Return human agreement in [0, 1]: the mean over references of the best F1 against the others; 1 for one.
 
     ``human_f1(["in Paris", "Paris", "the city"])``: 2/3, 2/3 and 0, so 4/9.
     """

@@ -132,7 +132,11 @@ def _best_pairs(
 
 
 def declined_score(answer: str, references: Sequence[str], declining: Sequence[str]) -> float | None:
-    """Where one side declines words aren't compared: 1 if both do, 0 if only one; None if neither does."""
+    """
+    Return 1 if answer and references both decline, 0 if only one side does; None if neither does.
+
+    Words are compared only in the last case.
+    """
     answer_declines, references_decline = declines(answer, declining), references == (CANNOT_ANSWER,)
     return float(answer_declines and references_decline) if answer_declines or references_decline else None
 
@@ -159,7 +163,7 @@ def texts_of(
 
 
 def why_unscored(record: TurnRecord) -> Unscored | None:
-    """As ``why_unanswered``, or ``no gold answer``; None if the record has an answer and a reference."""
+    """Return ``why_unanswered``'s reason, or ``no gold answer``; None with an answer and a reference."""
     why = why_unanswered(record)
     return Unscored(reason="no gold answer") if why is None and not record.gold_answers else why
 

@@ -30,7 +30,7 @@ Metric = Callable[[Relevance, int, int | None], float]
 
 
 def relevance(ranking: Sequence[str], gold: Iterable[str]) -> list[bool]:
-    """Which of *ranking* are among *gold*, each passage at its first place."""
+    """Return for each passage of *ranking* whether it is in *gold*; a repeated passage counts once."""
     wanted = set(gold)
     return [passage in wanted and passage not in ranking[:place] for place, passage in enumerate(ranking)]
 

@@ -61,11 +61,12 @@ _DOWN = frozenset(f"{_FALL} {_LESS} {_LOST}".split())
 
 def difference(gold: str, answer: str) -> Difference | None:
     """
-    What *answer* states otherwise than *gold*, or None where nothing shows that.
+    Return the kind of fact that *answer* states otherwise than *gold*; None if no difference shows.
 
-    Figures: each of *gold*'s stands in *answer*, in the same order, however written; *answer* may have more.
-    Ordinals, months, weekdays and directions: where both name some, one names them in the order of the other.
-    Negation is left to whoever knows which clauses belong together.
+    Figures: each of *gold*'s is in *answer*, in the same order, however written; *answer* may have more.
+    Names: at most one of the two texts has a name that the other lacks. Ordinals, months, weekdays and
+    directions: if both name some, one names them in the order of the other. Negation is left to callers that
+    know which clauses belong together.
     """
     if not _figures_agree(gold, answer):
         return "figures"

@@ -73,10 +73,16 @@ class ResampledScorer(Protocol[S_contra]):
         self, observed: Sequence[S_contra], clusters: Sequence[int], weights: NDArray[np.float64]
     ) -> NDArray[np.float64]:
         """
-        What ``combine`` gives of each resample, up to rounding: shape (resamples,).
+        Return what ``combine`` returns for each resample, up to rounding.
 
-        Observation i belongs to cluster ``clusters[i]`` and is there ``weights[r, clusters[i]]`` times in
-        resample r. NaN where a resample has no observation, or where the metric isn't defined over it.
+        Args:
+            observed: The observations.
+            clusters: For each observation the index of its cluster.
+            weights: Shape (resamples, clusters): observation i occurs ``weights[r, clusters[i]]`` times in
+                resample r.
+
+        Returns:
+            Shape (resamples,). NaN if a resample has no observation, or the metric isn't defined for it.
         """
         ...
 
@@ -148,7 +154,7 @@ COSTS = ("s", "tokens", "usd")
 
 
 def unit_of(scorer: object) -> str:
-    """What *scorer* counts in."""
+    """Return the unit that *scorer* counts in."""
     return scorer.unit if isinstance(scorer, UnitScorer) else SHARE
 
 

@@ -110,7 +110,7 @@ def digest(observed: Iterable[Any]) -> str:
 
 def how_combined(scorer: Scorer[Any], cells: Sequence[Sequence[Any]]) -> Combined:
     """
-    How *scorer*'s numbers can be had without it, judged by its observations as they are stored.
+    Return how *scorer*'s numbers can be computed without it, judged by its stored observations.
 
     *cells* are sets of observations for which a number is shown. Each of them, all together and some random
     subsets have to combine to the same number within 1e-9, or fail where a ratio is not defined.

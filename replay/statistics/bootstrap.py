@@ -41,9 +41,15 @@ BLOCK = 5_000_000
 
 def cluster_weights(clusters: int, *, resamples: int, seed: int) -> Matrix:
     """
-    How often each cluster is drawn in each resample: shape (*resamples*, *clusters*), rows sum to *clusters*.
+    Return how often each cluster is drawn in each resample.
 
-    The same arguments give the same matrix.
+    Args:
+        clusters: The number of clusters, from which each resample draws as many with replacement.
+        resamples: The number of resamples.
+        seed: Of the random numbers; the same arguments give the same matrix.
+
+    Returns:
+        Shape (*resamples*, *clusters*); each row sums to *clusters*.
 
     Raises:
         ValueError: *resamples* or *clusters* is negative.

@@ -160,7 +160,7 @@ def _strengths(wins: Matrix) -> Matrix:
 
 
 def _reached(wins: Matrix) -> NDArray[np.bool_]:
-    """Whether one system won against another, or against one that did, and so on; itself it has reached."""
+    """Return for each two systems whether a chain of wins leads from one to the other; to itself one does."""
     reached: NDArray[np.bool_] = (wins > 0) | np.eye(wins.shape[-1], dtype=bool)
     for _ in range(wins.shape[-1].bit_length()):  # chains of twice the length each time
         reached = reached @ reached

@@ -177,7 +177,7 @@ class ChangedChecks:
 
     @property
     def summary(self) -> str:
-        """What changed, in a line."""
+        """Return the number of changes of each kind, on one line."""
         counts = [f"{len(found):,} {name}" for name, found in self.changes.items()]
         counts.append(f"{self.alike:,} as before")
         apart = (("only in A", self.only_first), ("only in B", self.only_second))

@@ -141,7 +141,12 @@ class Cells:
     def _under_gold(
         self, gold: Group, controls: Sequence[Group], turns: Iterable[Turn], words: Mapping[Turn, str]
     ) -> dict[Turn, Any]:
-        """What was observed under gold where the same words were asked."""
+        """
+        Return what was observed under gold where the same words were asked, by turn.
+
+        A turn that *words* lacks has *gold*'s observation; another that of the first control that asked the
+        same.
+        """
         found = {}
         for turn in turns:
             if turn not in words:

@@ -33,12 +33,20 @@ def scored_turns(
     column: ScoreColumn, records: Sequence[TurnRecord], places: Iterable[int]
 ) -> tuple[ScoreColumn, dict[Turn, int]]:
     """
-    Where one side's scored turns are, and the column that has their scores there; *places* are the side's.
+    Return one scored play of each turn of one side, and the column that has their scores.
 
-    Plays of a turn are averaged, so that a turn weighs the same however often it was played or failed, and a
-    side with three plays can be held against one with five. Their mean stands with the play that comes
+    Plays of a turn are averaged, so that a turn has the same weight however often it was played or failed,
+    and a side with three plays can be compared with one of five. The mean is assigned to the play that comes
     closest to it, whose answer shows best what the number says. A score that is no mean of turns has no
     average: its plays stay apart, and are paired with the other side's play of the same id.
+
+    Args:
+        column: The scores of *records*.
+        records: All records.
+        places: The indices of the side's records.
+
+    Returns:
+        The column with means, and for each turn the index of its play.
     """
     plays: dict[Turn, list[int]] = {}
     for index in places:

@@ -75,7 +75,7 @@ class PassCurve:
 
     @property
     def label(self) -> str:
-        """What it is about, in a word or two."""
+        """Return the curve's label: ``conversations``, ``all turns`` or, for example, ``depth 3``."""
         if self.whole:
             return "conversations"
         return "all turns" if self.depth is None else f"depth {self.depth}"

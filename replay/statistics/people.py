@@ -121,9 +121,9 @@ class HumanScores:
 
 def read_people(plain: Any) -> HumanScores:
     """
-    What ``HumanScores.to_json`` gave.
+    Return the scores that ``HumanScores.to_json`` wrote.
 
     Raises:
-        msgspec.ValidationError: it is of another shape.
+        msgspec.ValidationError: *plain* is of another shape.
     """
     return convert_to(plain, HumanScores)

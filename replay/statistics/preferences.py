@@ -204,7 +204,11 @@ def _row(
 def _differences(
     ordered: Sequence[Preference], cells: Mapping[int | None, Sequence[int]], drawn: Resampling
 ) -> Matrix:
-    """What the second system won by in each conversation and cell: shape (conversations, cells)."""
+    """
+    Return wins minus losses of the second system in each conversation and cell.
+
+    Shape (conversations, cells).
+    """
     differences = np.zeros((drawn.weights.clusters, len(cells)))
     for column, cell in enumerate(cells.values()):
         for place in cell:

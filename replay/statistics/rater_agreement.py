@@ -175,7 +175,7 @@ def alpha(items: Sequence[Sequence[Rating]], level: Level) -> Measure:
 
 
 def _distances(given: Matrix, categories: Mapping[Any, int], level: Level) -> Matrix:
-    """How bad it is to take one category for another: shape (rows or 1, categories, categories)."""
+    """Return the squared distance between each two categories: shape (rows or 1, categories, categories)."""
     if level == "nominal":
         return (1 - np.eye(len(categories)))[None]
     # Between two ranks lie the ratings that were given there, half of those at either end.

@@ -224,10 +224,21 @@ def repeat_numbers(
     method: IntervalMethod = "t",
 ) -> RepeatNumbers:
     """
-    What *records* say, of conversations that were to be played so many *times*.
+    Return pass curves and spread over repeated plays of the same conversations.
 
-    *scores* are columns over *records*, by name. With the same resamples and seed the resampled conversations
-    are those of the depth table.
+    With the same resamples and seed the resampled conversations are those of the depth table.
+
+    Args:
+        records: The turns that were played.
+        scores: Columns over *records*, by name.
+        times: How often each conversation was to be played.
+        resamples: The number of bootstrap resamples.
+        seed: Of the resampling.
+        confidence: Of the intervals, in (0, 1).
+        method: How intervals are made.
+
+    Returns:
+        Curves and spread; ``same`` and ``seeds`` are left empty.
     """
     drawn = resampling(
         [record.recorded_conversation for record in records],

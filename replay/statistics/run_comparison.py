@@ -94,7 +94,7 @@ class ComparisonReport:
 
     @property
     def tests(self) -> dict[str, int]:
-        """How many ``totals`` and ``depths`` have a p-value: what Holm's correction counts, each apart."""
+        """Return the numbers of ``totals`` and ``depths`` with a p-value; Holm's method takes each apart."""
         tested = [row for p in self.pairs for one in p.comparisons for row in one.rows if row.test]
         totals = sum(row.difference.depth is None for row in tested)
         return {"totals": totals, "depths": len(tested) - totals}

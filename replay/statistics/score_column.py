@@ -36,7 +36,7 @@ class ScoreColumn:
 
     @property
     def unit(self) -> str:
-        """What the score counts in: ``share``, ``s``, ``tokens``, ... or nothing."""
+        """Return the unit of the score: ``share``, ``s``, ``tokens``, ... or nothing."""
         return unit_of(self.scorer)
 
     @property
@@ -72,7 +72,7 @@ class ScoreColumn:
 def score_columns(
     records: Sequence[TurnRecord], scorers: Mapping[str, Scorer[Any]]
 ) -> dict[str, ScoreColumn]:
-    """What each of *scorers* observes in *records*, by the scorer's name."""
+    """Return the column of observations of each of *scorers* in *records*, by the scorer's name."""
     return {
         name: ScoreColumn(scorer=scorer, observed=tuple(observe(name, scorer, records)))
         for name, scorer in scorers.items()
@@ -83,9 +83,12 @@ def stored_column(
     scorer: Scorer[Any], turns: int, stored: Iterable[tuple[int, Any, str | None]]
 ) -> ScoreColumn:
     """
-    What *scorer* observed in *turns* turns, as it was *stored*: position, observation, reason for none.
+    Return the column of *scorer* from stored observations.
 
-    A turn that *stored* lacks is unscored with the reason ``not scored yet``.
+    Args:
+        scorer: The scorer that made them.
+        turns: The number of turns. One that *stored* lacks is unscored: ``not scored yet``.
+        stored: (turn's index, observation, reason for none).
 
     Raises:
         RunError: an observation is none of this scorer's.

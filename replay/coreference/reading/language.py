@@ -211,12 +211,15 @@ def _clear(votes: Sequence[_Votes]) -> str | None:
 
 def not_readable(question: str, conversation: Conversation, languages: frozenset[str] | None) -> str | None:
     """
-    Why a resolver of *languages* can't read *question*, in words; None where it can.
+    Return why a resolver can't read *question*, in words; None if it can.
 
-    No resolver reads one that is longer than ``LONGEST_TEXT``.
+    No resolver reads a question of more than ``LONGEST_TEXT`` characters.
 
-    *languages* are codes as of ``language_of``; None is any. A question whose language can't be told
-    can be read.
+    Args:
+        question: The question to read.
+        conversation: The conversation it belongs to, which helps to tell the language.
+        languages: The resolver's languages, codes as of ``language_of``; None for all. A question whose
+            language can't be told can be read.
     """
     if len(question) > LONGEST_TEXT:
         return f"the question is longer than {LONGEST_TEXT:,} characters"

@@ -250,7 +250,7 @@ def _points(before: str, noun: str) -> bool:
 
 
 def _demonstrated_noun(line: Sequence[Token], at: int) -> int | None:
-    """Where the noun of "this ..." stands; None for a bare demonstrative."""
+    """Return the index of the noun of "this ..." in *line*; None for a bare demonstrative."""
     last = at
     while last + 1 < len(line) and last - at < 2:
         word = line[last + 1]

@@ -55,7 +55,7 @@ class Document:
         return " ".join([*self._before_question(), ""])
 
     def pieces(self) -> list[str]:
-        """What ``text`` joins with spaces."""
+        """Return the parts that ``text`` joins with spaces, the question last."""
         return [*self._before_question(), self.question]
 
     def _before_question(self) -> list[str]:

@@ -137,7 +137,7 @@ def content_words(text: str) -> tuple[str, ...]:
 @lru_cache(maxsize=8192)
 def comparable_words(text: str) -> tuple[str, ...]:
     """
-    What stands for *text* in a comparison: its content words.
+    Return the content words of *text*, by which it is compared.
 
     A text of nothing but function words (the band "The Who", the film "It") is compared by all its
     words, and one without any word by its characters: a text always agrees with itself unless blank.

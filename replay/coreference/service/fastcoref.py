@@ -71,7 +71,7 @@ class FastcorefResolver:
 
     @property
     def signature(self) -> str:
-        """As in ``fastcoref-1(2.1.6,f-coref)``; of a local directory also its name and content."""
+        """Return version and model, as ``fastcoref-1(2.1.6,f-coref)``; of a local folder also its hash."""
         parts = [library_version("fastcoref"), self.model]
         if self.path is not None:
             parts.append(f"{self.path.name}@{fingerprint(self.path)}")

@@ -61,7 +61,7 @@ def reads_in_segments(built: Any) -> bool:
 
 
 def token_counts(built: Any, words: Sequence[str]) -> list[int]:
-    """How many of the model's tokens each word has; 0 for what the model can't see, as a line break."""
+    """Return the number of model tokens in each word; 0 for a word the model can't see, as a line break."""
     counts = [0] * len(words)
     with quiet_transformers():
         encoded = built.tokenizer(list(words), is_split_into_words=True, add_special_tokens=False)

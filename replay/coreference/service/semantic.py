@@ -93,7 +93,7 @@ def similarities(encoder: SemanticEncoder, pairs: Sequence[tuple[str, str]]) -> 
 
 
 def history_text(document: Document) -> str:
-    """What was said in the document's turns, oldest first; without title and background."""
+    """Return the questions and answers of the document, oldest first; without title and background."""
     said = [part.strip() for turn in document.turns for part in (turn.question, turn.answer)]
     return " ".join(part for part in said if part)
 

@@ -198,10 +198,13 @@ class CoreferenceService:
         self, gold: Document, predicted: Document, answers: tuple[str, str] | None
     ) -> SemanticSimilarity:
         """
-        How alike the texts of the two documents are.
+        Return the similarity of the two documents' texts.
 
-        *answers* are the gold and the system's own to the turn before the question; None where one
-        of them is missing.
+        Args:
+            gold: The question in the recorded conversation.
+            predicted: The question in the system's own history.
+            answers: The gold answer and the system's own to the turn before the question; None if one of them
+                is missing.
 
         Raises:
             ResolverError: the sentence encoder can't be loaded, or failed.

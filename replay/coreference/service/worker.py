@@ -176,7 +176,7 @@ class Worker:
         return {packed: _Read(documents[packed], readings[packed]) for packed in asked}
 
     def _readings(self, asked: Sequence[ResolveRequest]) -> Sequence[tuple[Reading, ...]]:
-        """As ``read_all``; of derived readings it is the clusters that are kept on disk."""
+        """Return the readings, as ``read_all``; if derived from clusters, these are cached on disk."""
         if not asked:
             return []
         if isinstance(self.resolver, MentionReader):
@@ -270,12 +270,19 @@ def start_worker(choice: ResolverChoice, encoder: SemanticEncoder | None, parent
 
 
 def work(task: str, batch: Sequence[Any]) -> tuple[list[Any], int]:
-    """What this process's worker answers to a batch, as ``answered``."""
+    """Return the answers of this process's worker to a batch, as ``answer_batch``."""
     return answer_batch(_worker, task, batch)
 
 
 def answer_batch(worker: Worker, task: str, batch: Sequence[Any]) -> tuple[list[Any], int]:
-    """What *worker*'s method *task* makes of *batch*, and how many documents had to be resolved for it."""
+    """
+    Return the results of a batch, and the number of documents that had to be resolved for it.
+
+    Args:
+        worker: The worker that does it.
+        task: The name of its method.
+        batch: The method's argument.
+    """
     before = worker.resolved
     answers: list[Any] = getattr(worker, task)(batch)
     return answers, worker.resolved - before

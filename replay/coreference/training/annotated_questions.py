@@ -67,7 +67,7 @@ _QUAC_DIALOG = re.compile(r"(C_[0-9a-f]{32})_\d+")
 
 
 def _group(conversation: Conversation) -> str:
-    """What *conversation* is about: its topic or title; QuAC's passage; else how it opens."""
+    """Return the subject of *conversation*: its topic or title; QuAC's passage; else its first question."""
     topic = conversation.metadata.get("topic")
     if topic is not None:
         return f"topic {topic}"

@@ -110,7 +110,7 @@ def refusal_in(answer: str) -> str | None:
 
 
 def question_in(answer: str) -> str | None:
-    """Which of the last sentences of *answer* asks the user something, as compared; None if none does."""
+    """Return the first of the last sentences of *answer* that asks the user something; None if none does."""
     return next((one for one in _sentences(answer)[-LAST:] if _asks(one)), None)
 
 

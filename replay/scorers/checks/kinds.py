@@ -106,7 +106,7 @@ def check_of(expectation: Expectation) -> Check:
 
 
 def unknown_kind(name: str) -> str:
-    """What is wrong with *name*, which is no kind."""
+    """Return a message that *name* is no kind of check, with the kinds that there are."""
     return f'"{name}" is no kind of check{nearest(name, KINDS)} (known: {", ".join(KINDS)})'
 
 

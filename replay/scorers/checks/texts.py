@@ -37,7 +37,14 @@ def loosely(text: str) -> str:
 def search_texts(
     wanted: Wanted, finders: Mapping[str, Callable[[str], bool]], seen: CheckInput
 ) -> CheckOutcome:
-    """Which of *finders*, by how each is shown, find something in the answers; so many must."""
+    """
+    Return whether as many of *finders* find something in the answers as are wanted.
+
+    Args:
+        wanted: ``all``, ``any`` or ``none`` of them must.
+        finders: A test of an answer's text by how it is called in the evidence.
+        seen: The answers.
+    """
     at: dict[str, int | None] = {
         shown: next((depth for depth, answer in seen.answers if finds(answer)), None)
         for shown, finds in finders.items()

@@ -67,7 +67,11 @@ def claims_in(value: object) -> list[str]:
 
 
 def unsupported_claims(golden: Iterable[str], candidate: Iterable[str], common: Iterable[str]) -> list[str]:
-    """Those of *common* that stand in neither of the other lists, but for case, spaces and a full stop."""
+    """
+    Return those of *common* that are in neither *golden* nor *candidate*, each once.
+
+    Case, spaces and a full stop are ignored.
+    """
     listed = {_key(claim) for claim in (*golden, *candidate)}
     return [claim for claim in distinct(common) if _key(claim) not in listed]
 

@@ -158,7 +158,7 @@ class FactualJudge:
 
 
 def _read(text: str, said: bool | None) -> dict[str, Any]:
-    """What was made of a reply: the verdict, and criteria and reason where the judge gave them."""
+    """Return the verdict read from a reply, with the criteria and reason that the judge gave."""
     found = first_object(text, ("verdict",)) or {}
     kept: dict[str, Any] = {key: found[key] for key in ("criteria", "reason") if key in found}
     return {"matching": said, **kept}

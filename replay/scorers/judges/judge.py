@@ -50,7 +50,7 @@ class Case:
 
     @property
     def history(self) -> tuple[Exchange, ...]:
-        """What the system was shown before the judged turn."""
+        """Return the history that the system was shown before the judged turn."""
         if self.history_shown == "gold":
             history = gold_history(self.conversation, self.record.depth)
         else:
@@ -156,11 +156,11 @@ class Judge(Protocol):
         ...
 
     def why_not(self, case: Case) -> Unscored | None:
-        """Why *case* can't be judged at all, which is known without asking; None if it can."""
+        """Return why *case* can't be judged, as far as that is known without asking; None if it can."""
         ...
 
     def plan(self, case: Case) -> Sequence[PlannedAsk]:
-        """What judging *case* takes of each voter, for an estimate."""
+        """Return the asks that judging *case* takes of each voter, for an estimate."""
         ...
 
     async def opinion(self, case: Case, ask: AskJudge) -> Opinion:

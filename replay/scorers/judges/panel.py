@@ -36,7 +36,7 @@ class Panel:
     """Where replies are kept; None where they are not."""
 
     def column(self, output: Output) -> str:
-        """What *output* is called in tables."""
+        """Return the name of *output* in tables."""
         return f"{self.name}.{output.name}" if output.name else self.name
 
     @property

@@ -97,7 +97,7 @@ class RubricJudge:
         return f"{SIGNATURE}prompt={self._prompt.hash}|{signature_text(self._parameters)}"
 
     def _rubrics(self, case: Case) -> list[_RubricQuestion]:
-        """Those that this judge is asked about: of an answered turn, and at its end of the conversation."""
+        """Return the rubrics for this judge: of an answered turn, and at its end of the conversation."""
         found = []
         if case.record.answer is not None:
             found += [_RubricQuestion(False, *one) for one in self._addressed(case.turn.expect)]

@@ -60,7 +60,7 @@ def case_variables(case: Case) -> dict[str, Any]:
 
 def fact_of(case: Case) -> str:
     """
-    What a grounded answer should rest on: the turn's fact, or else the texts of its gold passages.
+    Return the text that a grounded answer should rest on: the turn's fact, or else its gold passages.
 
     Empty if the data has neither.
     """

@@ -162,7 +162,7 @@ def load_cell(
 
 
 def picked_asks(asks: Asks, chosen: NDArray[np.intp]) -> Asks:
-    """Those at the positions *chosen* only."""
+    """Return the asks at the indices *chosen*, without token gaps."""
     columns: dict[str, Any] = {
         name: column[chosen]
         for name in Asks.__slots__

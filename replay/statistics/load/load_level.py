@@ -65,7 +65,7 @@ class GeneratorStats:
 
 
 def latest(generators: Sequence[GeneratorStats]) -> GeneratorStats | None:
-    """The one that was latest, by the 99th percentile; None where no lateness is known."""
+    """Return the generator with the largest 99th percentile of lateness; None if no lateness is known."""
     known = [(one.lateness.p99_s, one.lateness.max_s, one) for one in generators if one.lateness]
     return max(known, key=lambda each: each[:2])[2] if known else None
 
@@ -263,7 +263,7 @@ def generator_lateness(
 
 
 def tokens_from(asks: Asks, chosen: NDArray[np.intp]) -> str | None:
-    """Where the numbers of tokens come from; None where there are none."""
+    """Return the source of the *chosen* asks' token counts: pieces, usage or both; None if none."""
     counted = asks.tokens_are_pieces[chosen][asks.tokens[chosen] >= 0]
     if not len(counted):
         return None

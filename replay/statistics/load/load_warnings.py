@@ -132,14 +132,14 @@ def _median_s(level: LevelSummary) -> float | None:
 
 
 def named(generator: GeneratorStats | None, generators: Sequence[GeneratorStats]) -> str:
-    """Which of *generators* it is, in words."""
+    """Return the words for *generator* in a message, with its number and host if there are several."""
     if generator is None or len(generators) < 2:
         return "the generator"
     return f"generator {generator.number + 1} of {len(generators)} ({generator.host})"
 
 
 def few_answers(answered: int) -> str | None:
-    """Which percentiles *answered* answers are too few for; None where they are enough, or none."""
+    """Return a warning that *answered* answers are too few for some percentiles; None if enough, or 0."""
     if not 0 < answered < asks_needed(0.99):
         return None
     needs = ", ".join(

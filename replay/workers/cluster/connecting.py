@@ -141,7 +141,7 @@ async def _connect_in_time(address: str) -> None:
 
 
 def _connect(address: str) -> Exception | None:
-    """What became of it, where it failed."""
+    """Connect to the cluster at *address*; return the error if that fails."""
     import ray
 
     # Of signal handlers, which are ours; each of several connections says so.

@@ -40,7 +40,7 @@ class Progress(NamedTuple):
 
 
 def versions() -> str:
-    """What has to be the same wherever a scorer travels."""
+    """Return the versions that have to be the same here and on the nodes that scorers are sent to."""
     return f"Python {platform.python_version().rpartition('.')[0]} and convreplay {replay.__version__}"
 
 
@@ -82,8 +82,9 @@ class Pipeline:
 
     def slice(self, number: int) -> bytes | None:
         """
-        What was offered under *number*, once it is; None for an end, and nothing in the place of a slice that
-        is done with: Ray may ask for all of them again where a process of its own was lost.
+        Return the slice offered under *number*, waiting until it is known; None for an end.
+
+        A slice that is done with is empty: Ray may ask for all of them again if it lost a process of its own.
         """
         with self._changed:
             self._changed.wait_for(lambda: self._is_known(number))
@@ -99,7 +100,7 @@ class Pipeline:
             self._actors += 1
 
     def progress(self) -> Progress:
-        """What was observed since the last call, as soon as there is something."""
+        """Return what was observed since the last call, waiting up to ``FETCH_S`` seconds for something."""
         with self._changed:
             self._changed.wait_for(lambda: self._observed, FETCH_S)
             observed, self._observed = self._observed, []
@@ -126,7 +127,7 @@ class Pipeline:
 
 
 def _dataset(job: StageJob, pipeline: Any) -> Any:
-    """What the stage observes of the slices of *pipeline*: a pickle of ``Observed`` for each number."""
+    """Return a Ray data set of the observations: a pickled ``Observed`` for each slice of *pipeline*."""
     import ray
     import ray.data
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
