@@ -22,7 +22,7 @@ class ReceivedReply(Protocol):
 
     @property
     def place(self) -> str:
-        """Where it came from, fit to be shown."""
+        """Return where the reply came from, without secrets."""
         ...
 
     @property
@@ -102,7 +102,7 @@ class ReplyPath:
 
     def find(self, reply: ReceivedReply, value: Any) -> Any:
         """
-        What stands there in *value*, the JSON of *reply*; None if nothing does.
+        Return the value at this path in *value*, the JSON of *reply*; None if there is none.
 
         Raises:
             AdapterReplyError: the reply is of another shape than the path was made for.
@@ -117,7 +117,7 @@ class ReplyPath:
             raise self.unusable(reply, f"can't be evaluated ({bad_reply_error(error)})") from error
 
     def search(self, value: Any) -> Any:
-        """As ``find``, but None where *value* is of another shape than the path was made for."""
+        """Return the value at this path, as ``find``, but None if *value* has an unexpected shape."""
         try:
             return None if self._compiled is None else _DepthMeasure().visit(self._compiled.parsed, value)
         except STUMBLES:
@@ -193,7 +193,7 @@ class ReplyPath:
 
 
 def is_true(value: Any) -> bool:
-    """Whether *value* is true as JMESPath has it: 0 is, nothing (null), false and empty things aren't."""
+    """Return whether *value* is true in JMESPath: 0 is; null, false and empty values aren't."""
     return value is not None and value is not False and value not in ("", [], {})
 
 

@@ -37,6 +37,6 @@ def request_error(reason: object) -> AdapterRefusedError:
 def question_variables(
     conversation: Conversation, request: ChatRequest, kept_by: HistoryKeeper, session_id: str | None
 ) -> Mapping[str, Any]:
-    """What templates may use to put *request*; without its history, where the system keeps that."""
+    """Return the template variables for *request*; ``history`` is empty if the system keeps the history."""
     shown = request if kept_by == "client" else replace(request, history=())
     return template_variables(conversation, shown, session_id=session_id)

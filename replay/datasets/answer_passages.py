@@ -76,5 +76,5 @@ def _has_answer(turn: Turn) -> bool:
 
 
 def _same(text: str) -> str:
-    """What two answers have in common that read the same."""
+    """Return *text* in lower case with single spaces, the same for texts that read the same."""
     return " ".join(text.casefold().split())

@@ -255,7 +255,7 @@ class ChatReader:
 
 
 def _at(row: Any, path: str) -> Any:
-    """What *row* has at *path*, where a dot leads into an object; None where there is nothing."""
+    """Return the value at *path* in *row*, where a dot leads into an object; None if there is none."""
     for name in [path] if isinstance(row, dict) and path in row else path.split("."):
         row = row.get(name) if isinstance(row, dict) else None
     return row

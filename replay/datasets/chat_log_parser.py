@@ -40,21 +40,25 @@ class ChatTurn:
 
     @property
     def recorded_with(self) -> tuple[Message, ...]:
-        """As a turn's ``asked_with``: a question that is one message, the last, is not repeated there."""
+        """
+        Return the messages for the turn's ``asked_with``.
+
+        The question's own message is omitted if it is the last one and the only one of the user.
+        """
         users = [message for message in self.asked_with if message.role == "user"]
         is_last = len(users) == 1 and self.asked_with[-1] is users[0]
         return tuple(self.asked_with[:-1] if is_last else self.asked_with)
 
     @property
     def steps(self) -> tuple[Message, ...]:
-        """What stood between question and answer; a result of no call tells nobody anything."""
+        """Return the messages between question and answer, without tool results that belong to no call."""
         steps = match_results(self._steps)
         stray = stray_results(steps)
         return tuple(step for position, step in enumerate(steps) if position not in stray)
 
     @property
     def lost(self) -> Counter[str]:
-        """What of the turn is sent to nobody, by kind."""
+        """Return the number of the turn's parts that are never sent, by kind."""
         sent = pair_calls(self.steps)
         lost = {
             "tool call without its result": _calls(self._steps) - _calls(sent),
@@ -63,7 +67,7 @@ class ChatTurn:
         return self.left_out + Counter(lost)
 
     def step(self, *messages: Message) -> None:
-        """What came after all that the assistant has said so far."""
+        """Add *messages* as steps, after all that the assistant has said so far."""
         self.acted = True
         self._steps += (Message(role="assistant", text=text) for text in self.answers if text.strip())
         self.answers.clear()

@@ -100,7 +100,7 @@ class MultiChallengeReader:
 
 
 def _has(head: bytes, reader: ChatReader, required: set[str], optional: set[str]) -> bool:
-    """Whether the first line or item has *reader*'s messages, the *required* fields and no strange ones."""
+    """Return whether the first row has *reader*'s messages, the *required* fields and no unknown ones."""
     found = outline(head)
     messages = reader.messages_field
     return any(

@@ -82,7 +82,7 @@ def _name(column: str) -> str:
 
 
 def unfit_column(column: str, header: Sequence[str]) -> str | None:
-    """Why *column* of *header* can't hold what is expected; None if it can."""
+    """Return why *column* of *header* can't hold expectations; None if it can."""
     kind = _name(column).partition(".")[0]
     if kind not in KINDS:
         return unknown_kind(kind)

@@ -66,7 +66,11 @@ def rows_of_objects(path: Path, row_type: type[T]) -> Iterator[tuple[SourceLocat
 
 
 def _is_one_object(path: Path) -> bool:
-    """Whether the first line begins an object that goes on; a line that was cut off has a whole one below."""
+    """
+    Return whether the first line begins an object that goes on below.
+
+    A line that was cut off is no such begin: a complete object is on the line after it.
+    """
     if not path.is_file():  # a pipe can't be read twice
         return False
     with open_data(path) as stream:

@@ -87,7 +87,9 @@ def playable_conversations(
     limit: int | None,
 ) -> Iterator[Conversation]:
     """
-    Those of *conversations* that can be played; *on_bad*, *limit* and errors as for ``read_conversations``.
+    Yield those of *conversations* that can be played.
+
+    *on_bad*, *limit* and errors are as for ``read_conversations``.
     """
     yield from _wanted(_checked(conversations, _MEMORY), on_bad, limit)
 
@@ -146,10 +148,10 @@ def _checked(all_found: Iterable[Conversation | DatasetError], path: Path) -> It
 
 def _read(reader: Reader, path: Path) -> Iterator[Conversation | DatasetError]:
     """
-    What *reader*, which may be anybody's, gives of *path*.
+    Yield what *reader*, which may be a plug-in, reads from *path*.
 
     Raises:
-        PluginError: it fails, or gives something else.
+        PluginError: it fails, or yields something else than conversations.
     """
     try:
         for found in reader.read(path):
@@ -166,7 +168,7 @@ def _read(reader: Reader, path: Path) -> Iterator[Conversation | DatasetError]:
 
 
 def _unlike(all_found: Iterator[_Found]) -> Iterator[Conversation | DatasetError]:
-    """What was found, with an error in place of a conversation whose id was there before."""
+    """Yield what was read, with an error in place of each conversation whose id was there before."""
     places: dict[str, tuple[Path, int]] = {}
     for path, number, found in all_found:
         if isinstance(found, Conversation):

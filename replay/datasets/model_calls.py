@@ -35,7 +35,7 @@ class TracedMessage:
 
     @property
     def content(self) -> tuple[Any, ...]:
-        """What two tellings of one message have in common: ids of calls may be missing in one of them."""
+        """Return what two copies of one message have in common; one may lack the ids of calls."""
         calls = [(call.name, call.parsed_arguments) for call in self.said.calls]
         return self.role, self.said.text, calls, [result.text for result in self.said.results]
 

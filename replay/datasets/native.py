@@ -173,7 +173,7 @@ def native_line(conversation: Conversation) -> bytes:
 
 
 def native_fields(conversation: Conversation) -> dict[str, Any]:
-    """What a line holds: turns early, so that the format shows in the first bytes; no empty fields."""
+    """Return the JSON fields of one line, without empty ones; turns come early, to show the format."""
     return _without_empty(
         {
             "id": conversation.id,

@@ -174,7 +174,7 @@ class OtlpReader:
     """Reads traces with the messages of models, one conversation an id. All spans are held in memory."""
 
     def recognizes(self, path: Path, head: bytes) -> bool:
-        """Whether it is an export of spans, or of logs or metrics, which may stand in one file with those."""
+        """Return whether it is an OTLP export of spans, logs or metrics, which may be mixed in one file."""
         keys = outline(head).get("", frozenset())
         return bool(keys) and keys <= {*_Export.__struct_fields__}
 

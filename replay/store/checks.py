@@ -35,7 +35,7 @@ def insert_check(check: CheckResult, table: str) -> Statement:
 
 
 def check_result(row: Sequence[Any]) -> CheckResult:
-    """What a row of ``SELECT_CHECKS`` holds."""
+    """Return the check result in a row of ``SELECT_CHECKS``."""
     values = dict(zip((*_COLUMNS, *_OF_ITS_TURN), row, strict=True))
     values["value"] = schema.from_json(values["value"], object)
     values["at_end"] = bool(values["at_end"])

@@ -87,7 +87,12 @@ def read_mark(folder: Path) -> Mark | None:
 
 def missing(mark: Mark | None, connection: sqlite3.Connection, path: Path) -> Missing | None:
     """
-    What the database at *path* doesn't hold any more; *mark* was read before.
+    Return what the database at *path* has lost; None if nothing.
+
+    Args:
+        mark: The furthest mark that writers left, read before; None if there is none.
+        connection: A connection to the database.
+        path: The database file.
 
     Raises:
         sqlite3.Error: the database can't be read.

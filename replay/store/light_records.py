@@ -20,10 +20,9 @@ SELECT_OUTLINES = (
 
 def outline_record(row: Sequence[Any]) -> TurnRecord:
     """
-    What a table counts of a record, from a row of ``SELECT_OUTLINES``: no texts but those of interventions,
-    no tokens.
+    Return a light record from a row of ``SELECT_OUTLINES``, with what a table counts.
 
-    Half a KiB, where a whole record takes several.
+    It has no texts but those of interventions, and no token times; half a KiB in place of several.
     """
     # The same names come again and again, each time as a text of its own.
     names: list[Any] = [name and sys.intern(name) for name in row[:6]]

@@ -84,7 +84,7 @@ class NumberReader:
         )
 
     def error(self, row: int) -> str | None:
-        """What was said of the failure of the turn in *row*."""
+        """Return the error message of the failed turn in *row*; None without one."""
         for rows in self._batches("SELECT error FROM turn WHERE rowid = ?", [row]):
             return None if rows[0][0] is None else schema.to_text(rows[0][0])
         return None

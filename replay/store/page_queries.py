@@ -142,7 +142,7 @@ class RunBrowser:
         )
 
     def events(self) -> list[tuple[str, str]]:
-        """When what kind of event happened, oldest first."""
+        """Return (time, kind) of each event, oldest first."""
         return [(at, kind) for at, kind in self._rows("SELECT at, kind FROM event ORDER BY id")]
 
     def outcomes(self) -> list[OutcomeRow]:
@@ -197,7 +197,7 @@ class RunBrowser:
         return self._rows("SELECT DISTINCT system, policy FROM turn")
 
     def turn_texts(self, *, after: int, until: int) -> Iterator[TurnTexts]:
-        """What was said in the turns written after row *after*, up to row *until*."""
+        """Yield the texts of the turns in rows *after* (excluded) to *until* (included), in order."""
         sql = (
             "SELECT rowid, conversation, depth, recorded, asked, answer, gold_answers FROM turn"
             " WHERE rowid > ? AND rowid <= ? ORDER BY rowid LIMIT 2000"
@@ -312,7 +312,7 @@ class RunBrowser:
         return found
 
     def checks(self, conversation: str) -> list[CheckResult]:
-        """What became of one conversation's checks, by system, policy and depth, those of its end last."""
+        """Return a conversation's check results by system, policy and depth, those of its end last."""
         where = "WHERE k.conversation = CAST(? AS TEXT)"
         order = " ORDER BY k.system, k.policy, k.depth, k.at_end, k.position"
         rows = self._rows(SELECT_CHECKS + where + order, [schema.to_bytes(conversation)])

@@ -100,24 +100,24 @@ class RunReader:
             raise RunError(f'"{self.path}" can\'t be read: {cause}') from error
 
     def fact(self, key: str) -> Any:
-        """What the run table says of *key*; None when nothing."""
+        """Return the value of *key* in the run table; None if it is not there."""
         for (value,) in self.rows("SELECT value FROM run WHERE key = ?", [key]):
             return schema.from_json(value, schema.FACTS.get(key, object))
         return None
 
     def needed(self, key: str) -> Any:
         """
-        What the run table says of *key*.
+        Return the value of *key* in the run table.
 
         Raises:
-            RunError: nothing.
+            RunError: it is not there.
         """
         if (value := self.fact(key)) is None:
             raise RunError(f'"{self.path}" says nothing of its {key}; it is damaged, or somebody changed it')
         return value
 
     def metadata(self, key: str) -> list[Any]:
-        """What stands under *key* in the metadata of the conversations that have it."""
+        """Return the values of *key* in the conversations' metadata, of those conversations that have it."""
         path = f'$.metadata."{key}"'
         rows = self.rows(
             # Most conversations don't have it, and searching a text is quicker than parsing it.
@@ -127,7 +127,7 @@ class RunReader:
         return [schema.from_json(value, object) for (value,) in rows if isinstance(value, str)]
 
     def lost(self) -> list[Missing]:
-        """What was missing of the commits whenever the run was opened for writing, and what is now."""
+        """Return what was found missing whenever the run was opened for writing, and what is missing now."""
         now = self._lacks(read_mark(self.folder))
         return [Missing(*one) for one in self.events(LOST)] + ([now] if now else [])
 
@@ -170,7 +170,7 @@ class RunReader:
         return (schema.from_json(data, Conversation) for data in self.conversation_texts())
 
     def expecting(self) -> Iterator[Conversation]:
-        """Those that expect something of a turn or of their end, in order."""
+        """Return the conversations with expectations on a turn or on their end, in order."""
         # Searching a text is quicker than parsing it, and in a text of somebody's the quote is escaped.
         rows = self.rows("""SELECT data FROM conversation WHERE instr(data, '"kind":') ORDER BY position""")
         found = (schema.from_json(data, Conversation) for (data,) in rows)
@@ -183,7 +183,7 @@ class RunReader:
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """What is read within goes together, whatever another process writes meanwhile."""
+        """Read consistently within the block, whatever other processes write meanwhile."""
         with self._reading:
             self._connection.execute("BEGIN")
         try:
@@ -218,7 +218,7 @@ class RunReader:
         return tuple(map(schema.row_record, self.rows(schema.SELECT_RECORDS + where, values)))
 
     def begun_turn(self, place: TurnPlace) -> UnfinishedTurn | None:
-        """What is known of the turn at *place*, whose loop of tool calls was interrupted; None of others."""
+        """Return the steps of the turn at *place* if its loop of tool calls was interrupted; else None."""
         return unfinished_turn(list(self.rows(SELECT_STEPS, place_values(place))))
 
     def has_begun_turns(self) -> bool:
@@ -300,7 +300,7 @@ class RunReader:
         return map(stored_verdict, self.rows(f"SELECT {columns}{order}", [judge]))
 
     def tallies(self) -> Iterator[StoredTally]:
-        """What a load run counted without keeping it turn by turn."""
+        """Yield the counts of a load run's turns that were not stored one by one."""
         columns = ", ".join(StoredTally._fields)
         rows = self.rows(f"SELECT {columns} FROM tally ORDER BY level, system, policy, depth")
         return (StoredTally._make([*key, schema.from_json(data, object)]) for *key, data in rows)

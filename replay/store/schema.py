@@ -207,7 +207,7 @@ def record_row(record: TurnRecord) -> Row:
 
 
 def row_place(row: Row) -> TurnPlace:
-    """Which turn a row from ``record_row`` is of."""
+    """Return the conversation, system, policy and depth of a row from ``record_row``."""
     conversation, system, policy, depth = (row[column] for column in _PLACE)
     return conversation, system, policy, depth
 

@@ -68,6 +68,6 @@ def supersede(
 
 
 def superseded_turn(row: tuple[Any, ...]) -> SupersededTurn:
-    """What a row of ``SELECT_SUPERSEDED`` holds."""
+    """Return the superseded turn in a row of ``SELECT_SUPERSEDED``."""
     at, reason, *record = row
     return SupersededTurn(at, reason, schema.row_record(record))

@@ -38,7 +38,7 @@ def place_values(place: TurnPlace) -> tuple[Any, ...]:
 
 
 def unfinished_turn(rows: Sequence[tuple[str, str]]) -> UnfinishedTurn | None:
-    """What rows of ``SELECT_STEPS`` hold; None where there are none."""
+    """Return the unfinished turn in rows of ``SELECT_STEPS``; None if there are none."""
     if not rows:
         return None
     return UnfinishedTurn(asked=rows[0][0], steps=tuple(from_json(data, Step) for _, data in rows))

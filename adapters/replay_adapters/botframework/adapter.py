@@ -264,7 +264,7 @@ class BotFrameworkSession:
             answer.complete = True
 
     def _leave_out(self, late: Sequence[Activity]) -> None:
-        """What came after an answer had been taken for complete; the log says so."""
+        """Log that messages in *late* are left out: they came after an answer was taken for complete."""
         if self._after_an_answer and any(activity.text_at("type") == "message" for activity in late):
             _log.warning(
                 "%s: messages that came after an answer seemed complete were left out; "

@@ -79,7 +79,7 @@ class DirectLine:
 
     @property
     def place(self) -> str:
-        """Where it is, fit to be shown."""
+        """Return the conversation's address, without secrets."""
         return f"{self._base}/conversations/{self._id}"
 
     async def start(self) -> None:
@@ -135,7 +135,7 @@ class DirectLine:
 
     async def more(self) -> list[Activity]:
         """
-        What else was sent, by us too, at least one activity; waits for it.
+        Wait for new activities, at least one, ours included, and return them.
 
         Raises:
             AdapterError: the connection broke, or something else than activities came.
@@ -243,7 +243,7 @@ class DirectLine:
 
 
 def said_nothing(activities: Sequence[Activity]) -> str:
-    """What *activities* without any text were, for a message."""
+    """Return the kinds of *activities* that hold no text, and of their attachments, for a message."""
     kinds = [activity.text_at("type") or "?" for activity in activities]
     attached = [
         str(attachment.get("contentType"))

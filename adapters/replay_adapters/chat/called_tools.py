@@ -72,7 +72,7 @@ class CallPieces:
 
 
 def _arguments(call: _PartialCall) -> str:
-    """As JSON text. None at all stand for an empty object: so servers call a tool without parameters."""
+    """Return the call's arguments as JSON text; ``{}`` for none, as servers send without parameters."""
     text = whole_text(call.pieces)
     if not text.strip() and call.arguments is not None:
         whole = call.arguments

@@ -102,7 +102,11 @@ class ChatAdapter:
 
     async def send(self, body: bytes, request: ChatRequest) -> tuple[ChatReply, str | None]:
         """
-        What is answered to *body*, which puts *request*, and the id under which the server keeps it.
+        Send *body* and return the reply, and the id under which the server stores it.
+
+        Args:
+            body: The JSON to send.
+            request: The request it was made of.
 
         Raises:
             AdapterError: no answer came.

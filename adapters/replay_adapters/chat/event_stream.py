@@ -46,7 +46,7 @@ class EventReader(Protocol):
         ...
 
     def end(self) -> list[StreamEvent]:
-        """What else counts once the stream was ended by the server."""
+        """Return the last events, once the server has ended the stream."""
         ...
 
 

@@ -190,7 +190,7 @@ def _id(response: Mapping[str, Any]) -> str | None:
 
 
 def _finish(response: Mapping[str, Any]) -> str | None:
-    """Why the model stopped before its end, or else how the response ended."""
+    """Return why the model stopped early, or else the response's status; None if neither is a text."""
     details = response.get("incomplete_details")
     reason = details.get("reason") if isinstance(details, dict) else None
     found = reason or response.get("status")

@@ -39,7 +39,7 @@ class Batches(Generic[Q, A]):
         return answer
 
     async def in_its_thread(self, function: Callable[[], A]) -> A:
-        """What *function* returns, called where the answers are made."""
+        """Return the result of *function*, called in the thread that makes the answers."""
         return await asyncio.get_running_loop().run_in_executor(self._pool, function)
 
     def close(self) -> None:

@@ -158,10 +158,10 @@ class InspectAdapter:
         self, messages: list[ChatMessage], request: ChatRequest
     ) -> tuple[ModelOutput, list[ChatMessage]]:
         """
-        What came of *messages*, and what an agent added to them before.
+        Return the output for *messages*, and the messages that an agent added before it.
 
         Raises:
-            AdapterError: nothing did; of an eval's own model also what that raised.
+            AdapterError: there is no output. A failure of an eval's own model is raised as it is.
         """
         from inspect_ai.model import GenerateConfig
 

@@ -72,7 +72,7 @@ def _shaped(message: Message) -> ChatMessage:
 
 def shown_history(request: ChatRequest, *, own_prompt: bool) -> Iterator[Message]:
     """
-    What *request* shows before its question.
+    Yield the messages that *request* shows before its question.
 
     With an *own_prompt* no recorded instruction is shown. An exchange with a blank answer is left out, but
     for its instructions: several providers refuse an empty message.
@@ -110,7 +110,7 @@ def calls_of(message: Any, earlier: Sequence[Message]) -> tuple[ToolCall, ...]:
 
 
 def steps_in(messages: Sequence[ChatMessage]) -> tuple[Message, ...]:
-    """What an agent did, its *messages* since the question without its answer."""
+    """Return an agent's steps from its *messages* since the question, which don't include the answer."""
     steps: list[Message] = []
     for message in messages:
         if message.role == "assistant":

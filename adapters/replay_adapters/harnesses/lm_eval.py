@@ -135,7 +135,7 @@ class LmEvalAdapter:
 
     def question(self, conversation: Conversation, request: ChatRequest) -> Question:
         """
-        What the model is given of *request*.
+        Return the prompt or the chat messages to give the model for *request*.
 
         Raises:
             AdapterRefusedError: a template can't be filled in.

@@ -56,10 +56,15 @@ def made(model: str, own: Any, model_args: Mapping[str, Any]) -> Any:
 
 def answers(lm: Any, questions: Sequence[Question], gen_kwargs: Mapping[str, Any]) -> list[Any]:
     """
-    What *lm* says to each of *questions*, in their order; blocks meanwhile.
+    Return *lm*'s answer to each of *questions*, in their order; blocks meanwhile.
+
+    Args:
+        lm: A model of lm-eval.
+        questions: Prompts, or lists of chat messages.
+        gen_kwargs: Settings for generation.
 
     Raises:
-        AdapterRefusedError: *lm* has no chat template, or that doesn't take the messages.
+        AdapterRefusedError: *lm* has no chat template, or the template refuses the messages.
     """
     from lm_eval.api.instance import Instance
 
@@ -73,7 +78,7 @@ def answers(lm: Any, questions: Sequence[Question], gen_kwargs: Mapping[str, Any
 
 
 def failure(error: Exception, model: str) -> AdapterError:
-    """What *error*, raised by the *model*, means to us."""
+    """Return the adapter error for *error*, which the *model* raised."""
     response = getattr(error, "response", None)
     status = getattr(response, "status_code", getattr(error, "status", None))
     said = " ".join(f"{getattr(response, 'text', '') or error}".split())

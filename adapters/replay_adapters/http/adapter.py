@@ -189,7 +189,7 @@ class HttpAdapter:
 
     @property
     def takes_seed(self) -> bool:
-        """Where a template sends it."""
+        """Return whether a template sends the seed."""
         return uses_seed(self.url, self.params, self.body, self.form)
 
     async def __aenter__(self) -> Self:

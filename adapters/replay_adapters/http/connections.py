@@ -124,7 +124,7 @@ class StrictConnector(aiohttp.TCPConnector):
 
 
 def over_a_used_connection(error: Exception) -> bool:
-    """Whether *error* ended this task's last request because a used connection ended, without a reply."""
+    """Return whether this task's last request got no reply because a reused connection ended with *error*."""
     ended = isinstance(error, aiohttp.ServerDisconnectedError | aiohttp.ClientOSError)
     return ended and _over_used.get()
 

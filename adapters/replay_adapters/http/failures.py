@@ -45,7 +45,7 @@ def refused(
 
 
 def next_step(status: int, headers: Mapping[str, str], key_hint: str) -> str:
-    """What to do about a reply with *status*, none of 2xx; *key_hint* after a 401 or 403."""
+    """Return advice on a reply whose *status* is not 2xx; for 401 and 403 that is *key_hint*."""
     if 300 <= status < 400:
         location = headers.get("Location")
         if not location:
@@ -67,7 +67,14 @@ def next_step(status: int, headers: Mapping[str, str], key_hint: str) -> str:
 
 
 def broken(error: Exception, place: str, secrets: Secrets) -> AdapterError:
-    """What *error* of the HTTP library means to us."""
+    """
+    Return the adapter error for *error* of the HTTP library.
+
+    Args:
+        error: The exception.
+        place: The address, for the message.
+        secrets: Replaced by asterisks in the message.
+    """
     # A ClientResponseError spells out the URL, query and all.
     text = error.message if isinstance(error, aiohttp.ClientResponseError) else str(error)
     reason = " ".join(secrets.hidden(text or type(error).__name__).split())

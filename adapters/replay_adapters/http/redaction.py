@@ -60,10 +60,10 @@ def excerpt(content: bytes, secrets: Secrets) -> str:
 
 def retry_after_s(headers: Mapping[str, str], now: datetime) -> float | None:
     """
-    What ``Retry-After`` asks for, in seconds from now, 0 or more; None where it says nothing readable.
+    Return the pause that ``Retry-After`` asks for, in seconds of 0 or more; None if there is none readable.
 
-    A date (RFC 9110, section 10.2.3) is counted from the reply's own ``Date``, so that a clock that
-    goes wrong, theirs or ours, doesn't matter; from *now* where there is none.
+    A date (RFC 9110, section 10.2.3) is counted from the reply's own ``Date``, so that a wrong clock, the
+    server's or ours, doesn't matter; from *now* if the reply has none. At most ``LONGEST_PAUSE_S``.
     """
     asked = headers.get("Retry-After", "").strip()
     if _SECONDS.fullmatch(asked):

@@ -104,7 +104,7 @@ class CommandAdapter:
 
     @property
     def takes_seed(self) -> bool:
-        """Where a template sends it."""
+        """Return whether a template sends the seed."""
         return uses_seed(self.send)
 
     async def __aenter__(self) -> Self:
@@ -146,7 +146,12 @@ class CommandAdapter:
 
     def reply_in(self, line: OutputLine, value: Any, sent: float) -> ChatReply:
         """
-        What the program answered with *line*.
+        Return the program's answer in *line*.
+
+        Args:
+            line: The line.
+            value: Its JSON.
+            sent: When the question was sent.
 
         Raises:
             AdapterRefusedError: it says that it can't answer.

@@ -173,10 +173,10 @@ class ScriptedAdapter:
 
     def answer_for(self, conversation: Conversation, depth: int) -> ScriptedAnswer:
         """
-        What the script says at *depth* of *conversation*.
+        Return the scripted answer to the turn at *depth* of *conversation*.
 
         Raises:
-            AdapterReplyError: it says nothing there.
+            AdapterReplyError: the script has none.
         """
         if not self._scripts and isinstance(self.answers, str):
             references = (

@@ -74,9 +74,11 @@ class ClosedFrame:
 
     def error(self, *, partial: str = "", asked: bool = True) -> AdapterError:
         """
-        What it means that the connection ended now.
+        Return the error for a connection that ended now.
 
-        *partial* is what had come of an answer; *asked* says whether the question was sent.
+        Args:
+            partial: The part of the answer that had come.
+            asked: Whether the question was sent.
         """
         how = f"with code {self.code}" if self.code else "without saying why"
         ended = f"{self.place}: the connection was closed {how}" + (f" ({self.said})" if self.said else "")
@@ -143,7 +145,7 @@ class Socket:
         return _given(await self._received.get())
 
     async def received(self) -> WebSocketFrame | ClosedFrame | None:
-        """As ``receive``, but None where nothing is there yet."""
+        """Return the next frame or the end, as ``receive``, but None if none has come yet."""
         if self._received.empty():
             await Incoming(self._response.get_extra_info("socket")).taken_in()
         return None if self._received.empty() else _given(self._received.get_nowait())
