@@ -20,7 +20,7 @@ _working = RLock()
 
 
 def decoder_of(kind: type[T]) -> msgspec.json.Decoder[T]:
-    """A decoder of JSON."""
+    """Return a JSON decoder for the given type."""
     with _working:
         return msgspec.json.Decoder(kind)
 

@@ -84,7 +84,7 @@ def gold_history(conversation: Conversation, depth: int) -> tuple[Exchange, ...]
 
 @lru_cache(maxsize=32_768)
 def _exchange(question: str, answer: str, steps: tuple[Message, ...]) -> Exchange:
-    """The same object each time: a history is put together anew for every turn of a conversation."""
+    """Return the exchange of a turn, cached: the history is rebuilt for every turn of a conversation."""
     return Exchange(question=question, answer=answer, steps=steps)
 
 
@@ -110,7 +110,7 @@ def with_recorded_context(
     history: Sequence[Exchange], played: Sequence[PlayedTurn], turn: Turn
 ) -> tuple[tuple[Exchange, ...], tuple[Message, ...]]:
     """
-    *history* with what its questions were asked with, and what *turn*'s question is asked with.
+    Return *history* and the messages before *turn*'s question, both with the recorded context messages.
 
     Instructions of a turn that is not in the history, since it was filtered or has no gold answer, stand
     before what comes next.

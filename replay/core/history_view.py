@@ -48,7 +48,7 @@ class HistoryView:
 
 
 def reapply_view(history: Sequence[Exchange], cut: str | None) -> tuple[Exchange, ...]:
-    """*history* as it was shown by a view that said *cut* of it; all of it where that is in other words."""
+    """Return *history* cut as *cut* describes it; all of it if the description is in other words."""
     found = _CUT.fullmatch(cut or "")
     return _cut(history, int(found[1] or 0), answers=bool(found[2])) if found else tuple(history)
 

@@ -25,7 +25,7 @@ async def in_thread(do: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) ->
 
 
 async def stoppable(do: Callable[[Event], T]) -> T:
-    """The same; *do* looks at its event now and then, which tells it that it was cancelled and may return."""
+    """Return what *do* returns, as ``in_thread``; on cancellation its event is set, so that it may stop."""
     stop = Event()
     return await _run_shielded(lambda: do(stop), stop.set)
 

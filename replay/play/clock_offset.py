@@ -32,7 +32,7 @@ async def clock_offset(
     clock: Callable[[], float] = perf_counter,
     exchanges: int = EXCHANGES,
 ) -> ClockOffset:
-    """The offset to *clock* of the one that *read_there* reads, whatever that raises."""
+    """Return the offset of a remote clock, read by *read_there*, to *clock*."""
     found = [await _exchange(read_there, clock) for _ in range(exchanges)]
     return min(found, key=lambda one: one.uncertainty_s)
 

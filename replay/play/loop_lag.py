@@ -51,7 +51,7 @@ class InFlightRequests:
         """Systems with a reply that was timed at the wire."""
 
     def watched(self, system: str, session: Session) -> Session:
-        """*session* of *system*, whose asks are known here."""
+        """Return *session* of *system* wrapped so that its asks are counted here."""
         return _WatchedSession(self, system, self.of(system), session)
 
     def of(self, system: str) -> SystemAsks:
@@ -62,7 +62,7 @@ class InFlightRequests:
         return asks
 
     def in_the_last(self, seconds: float) -> Iterator[tuple[str, float]]:
-        """Each system that was asked in the last *seconds* or still is, and for how much of them."""
+        """Yield each system asked within the last *seconds*, and for how many of them."""
         now = self._clock()
         since = now - seconds
         for system, asks in self._asks.items():

@@ -257,7 +257,7 @@ class Player:
         )
 
     def _new_or_resumed_turn(self, play: Play, place: TurnPlace, planned: PlannedTurn) -> ToolLoop:
-        """The turn at *place* before it is asked, or as far as an earlier session came with it."""
+        """Return the turn at *place*, new or resumed from the steps of an earlier session."""
         system, keep, begun = play.system, self._options.keep_step, play.begun
         has_steps = system.tools is not None or reacting(play.policy) is not None
         # A system that keeps the history has forgotten the turn with its session.

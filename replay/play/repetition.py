@@ -32,7 +32,7 @@ def repetition_id(id: str, repetition: int, mark: str = "~") -> str:
 
 
 def repeat_conversation(conversation: Conversation, repetition: int, mark: str = "~") -> Conversation:
-    """*conversation* under its ``repetition_id``. All else is shared with *conversation*."""
+    """Return *conversation* under its ``repetition_id``. All else is shared with *conversation*."""
     if repetition == 1:
         return conversation
     return replace(conversation, id=repetition_id(conversation.id, repetition, mark))

@@ -105,7 +105,7 @@ class ToolLoop:
             self._timed_out(tools, error)
 
     async def _go_on(self, ask: Ask, request: ChatRequest, tools: Tools, conversation: Conversation) -> bool:
-        """One ask, after what the last one called for; returns whether there is more to do."""
+        """Ask once, after doing what the last reply called for; return whether there is more to do."""
         calls = self._unanswered
         asks = self.asks - self._exchange_asks
         if calls and asks >= tools.max_steps:

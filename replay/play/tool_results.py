@@ -44,7 +44,7 @@ class ToolSource(Protocol):
 
     async def result(self, call: ToolCall, place: CallPlace) -> str | None:
         """
-        The text of what *call* came to; None where that is not known here.
+        Return the result of *call* as text; None if this source does not know it.
 
         Raises:
             ToolLoopError: it can't be found out.
@@ -92,14 +92,14 @@ class Tools:
 
 
 def shown(call: ToolCall) -> str:
-    """*call* as in ``find_order({"id": 7})``, in short."""
+    """Return *call* in short, as in ``find_order({"id": 7})``."""
     arguments = call.arguments if len(call.arguments) <= 300 else f"{call.arguments[:300]} ..."
     return f"{call.name[:100]}({arguments})"
 
 
 def result_text(result: Any) -> str:
     """
-    *result* as a system is given it: a text as it is, all else as JSON.
+    Return *result* as text for a system: a text as it is, all else as JSON.
 
     Raises:
         ValueError: it is no JSON value.
@@ -247,7 +247,7 @@ async def _awaited(result: Awaitable[Any]) -> Any:
 
 
 def _handed_over(error: BaseException) -> Exception:
-    """*error*, or what says that it was raised where it would mean something else here."""
+    """Return *error*, or what says that it was raised where it would mean something else here."""
     if isinstance(error, Exception) and not isinstance(error, StopIteration):  # which no future can hold
         return error
     return RuntimeError(f"it raised {type(error).__name__}")

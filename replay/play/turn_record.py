@@ -41,7 +41,7 @@ def turn_record(
     started_at: float | None = None,
 ) -> TurnRecord:
     """
-    The record of the turn at *depth* of *conversation*, asked as *planned*.
+    Return the record of the turn at *depth* of *conversation*, asked as *planned*.
 
     *steps* came before those that the *reply* has itself; *usage* and *cost_usd* are those of all asks,
     *interventions* those after the first.
@@ -89,7 +89,7 @@ def ends_conversation(record: TurnRecord, on_failure: OnFailure) -> bool:
 
 
 def unasked_turn(turn: Turn) -> PlayedTurn:
-    """A turn that isn't asked, but shown as it was recorded."""
+    """Return a turn that isn't asked, but shown as recorded."""
     return PlayedTurn(turn=turn, asked=turn.question, answer=turn.gold_answer, steps=turn.steps)
 
 

@@ -84,7 +84,7 @@ def augment_policy(
     rewriter: NestedChoice = "substitution",
 ) -> AugmentPolicy:
     """
-    The policy from a scenario's settings.
+    Return the policy from a scenario's settings.
 
     Raises:
         ScenarioError: the rewriter can't be built.

@@ -77,7 +77,7 @@ class LlmRewriter:
 
     async def rewrite(self, request: RewriteRequest) -> str:
         """
-        The model's question, checked.
+        Return the question that the model wrote, checked.
 
         Raises:
             RewriteError: no reply came, or one that can't be a question.
@@ -120,7 +120,7 @@ def llm_rewriter(
     max_words: int = 60,
 ) -> LlmRewriter:
     """
-    A rewriter from a scenario's settings; *prompt* is a file, ours if left out.
+    Return a rewriter from a scenario's settings; *prompt* is a file, ours if left out.
 
     Raises:
         ScenarioError: the adapter or the prompt can't be used.
@@ -174,7 +174,7 @@ def prompt_variables(request: RewriteRequest) -> dict[str, Any]:
 
 def checked(reply: str, max_words: int) -> str:
     """
-    The question in a model's *reply*, on its own, without quotation marks around it.
+    Return the question in a model's *reply*, without quotation marks around it.
 
     Raises:
         RewriteError: there is none, or more than one line, or more than *max_words* words.
@@ -200,7 +200,7 @@ def _adapter(name: str, settings: Mapping[str, Any], folder: Path) -> Adapter:
 
 def _template(path: Path | None) -> TextTemplate:
     """
-    The prompt in *path*, so that a misspelt variable is found before the run.
+    Return the prompt in the file *path*, checked for misspelt variables.
 
     It is tried out where the scenario's code may run, and only read where it is looked at.
     """

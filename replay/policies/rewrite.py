@@ -79,7 +79,7 @@ def rewrite_policy(
     *, detector: DriftDetector, folder: Path, rewriter: NestedChoice = "substitution", always: bool = False
 ) -> RewritePolicy:
     """
-    The policy from a scenario's settings.
+    Return the policy from a scenario's settings.
 
     Raises:
         ScenarioError: the rewriter can't be built.

@@ -56,7 +56,7 @@ class Rewriter(Protocol):
 
     async def rewrite(self, request: RewriteRequest) -> str:
         """
-        The question in words that need no history; as it was recorded where nothing can be made clearer.
+        Return the question in words that need no history; as recorded if nothing can be made clearer.
 
         Raises:
             RewriteError: it should have been rewritten but could not be.
@@ -93,7 +93,7 @@ class SubstitutionRewriter:
 
 
 async def attempted(rewriter: Rewriter, request: RewriteRequest) -> tuple[str, str | None]:
-    """The rewritten question and None; or, where that failed, the recorded one and why."""
+    """Return the rewritten question and None; or, on failure, the recorded one and the reason."""
     try:
         return await rewriter.rewrite(request), None
     except RewriteError as error:
@@ -104,7 +104,7 @@ async def resolved_question(
     detector: DriftDetector, rewriter: Rewriter, conversation: Conversation, depth: int
 ) -> tuple[str, str | None] | Drift:
     """
-    The question at *depth* (1-based), whatever a system said, put as the recorded history has it.
+    Return the question at *depth* (1-based), resolved by the recorded history alone.
 
     As ``attempted`` gives it; a ``Drift`` without a verdict where the resolver can't read the question.
 

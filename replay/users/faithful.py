@@ -162,7 +162,7 @@ def _said_before(text: str, wording: Wording, request: WordingRequest) -> str | 
 
 
 def _only_claimed(request: WordingRequest, known: Knowledge) -> str | None:
-    """A name or number of the reply's question that the system alone has said."""
+    """Return a name or number of the reply's question that the system alone has said."""
     asked = request.reply.rpartition(". ")[2]
     claimed = [one.value for one in facts_in(asked) if one.value.casefold() not in known.recorded]
     return claimed[0] if claimed else None

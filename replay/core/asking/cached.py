@@ -87,7 +87,7 @@ class CachingClient:
 
     async def reply(self, ask: Question, *, once: bool) -> tuple[ChatReply, bool]:
         """
-        The reply, and whether it was there already.
+        Return the reply, and whether it came from the cache.
 
         Raises:
             AdapterError: no reply came.
@@ -133,7 +133,7 @@ def question_key(model: Model, prompt: str, parameters: Mapping[str, Any], sampl
 
 
 def read_reply(cache: DiskCache, key: bytes) -> ChatReply | None:
-    """The reply that *cache* keeps under *key*, if it is there and can be read."""
+    """Return the reply cached under *key*; None if there is none or it can't be read."""
     for value in cache.get([key]).values():
         with suppress(ValueError, msgspec.ValidationError):  # one of another version is asked for again
             return convert_to(json.loads(value), ChatReply)
@@ -141,7 +141,7 @@ def read_reply(cache: DiskCache, key: bytes) -> ChatReply | None:
 
 
 def reply_bytes(reply: ChatReply) -> bytes:
-    """*reply* as a cache keeps it: without its raw form, and without its times, which are of this day."""
+    """Return *reply* as bytes for a cache, without its raw form and its times."""
     plain = msgspec.to_builtins(msgspec.structs.replace(reply, times=None, raw=None))
     # Plain JSON escapes what UTF-8 refuses, such as half a surrogate pair.
     return json.dumps(plain).encode()

@@ -27,7 +27,7 @@ _DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
 
 def first_object(text: str, keys: Collection[str]) -> dict[str, Any] | None:
     """
-    The first JSON object in *text* that has all *keys*, or else the first one at all.
+    Return the first JSON object in *text* that has all *keys*, or else the first one at all.
 
     Prose and code fences around it are passed over.
     """

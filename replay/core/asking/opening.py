@@ -19,5 +19,5 @@ async def open_all(parts: Iterable[object]) -> AsyncIterator[None]:
 
 
 def open_endpoints(endpoints: Iterable[Endpoint]) -> AbstractAsyncContextManager[None]:
-    """The adapters of *endpoints*, which may share them."""
+    """Return a context manager that keeps the adapters of *endpoints* open; endpoints may share them."""
     return open_all(one.adapter for one in endpoints)

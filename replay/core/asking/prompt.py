@@ -60,5 +60,5 @@ class Prompt:
 
 
 def short_hash(text: str) -> str:
-    """The beginning of *text*'s SHA-256, enough to tell prompts and settings apart."""
+    """Return the beginning of *text*'s SHA-256 hash, enough to tell prompts and settings apart."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]

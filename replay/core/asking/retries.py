@@ -151,7 +151,7 @@ class RetryingClient:
         watcher: Watcher | None = None,
     ) -> ChatReply:
         """
-        The reply to a question that belongs to no conversation; *about* is its session's id.
+        Return the reply to a question outside any conversation; *about* is the id of its session.
 
         Raises:
             AdapterError: none came.

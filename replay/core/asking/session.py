@@ -51,7 +51,7 @@ async def open_session(
 
 async def usable_reply(session: Session, request: ChatRequest) -> ChatReply:
     """
-    The reply to *request*, with stars for the keys that this process was given.
+    Return the adapter's reply to *request*, with secrets replaced by asterisks.
 
     Raises:
         AdapterReplyError: it calls tools in the place of a text, and whoever asks runs none.

@@ -89,7 +89,7 @@ def template_variables(
 
 def _each_message(request: ChatRequest, session: str) -> list[dict[str, Any]]:
     """
-    The messages of *request* with all fields that one of them may have, and ids.
+    Return the messages of *request* with all fields that one of them may have, and ids.
 
     A message has the same id in each request of a *session* whose history only grows, and no two have the
     same: there are servers that put them into a database by it, or together with those they know.

@@ -145,7 +145,7 @@ def _is_telling(word: str) -> bool:
 
 def redact(text: str, more: Iterable[str] = (), *, cut: bool = False) -> str:
     """
-    *text* with ``***`` for every secret in it, however it is spelled, and for the words in *more*.
+    Return *text* with ``***`` for each known secret, however encoded, and for the words in *more*.
 
     Where the text was *cut* off, half a secret at its end is hidden too.
     """
@@ -164,7 +164,7 @@ def _mask(text: str, places: Iterable[tuple[int, int]]) -> str:
 
 def redact_pieces(text: str) -> str:
     """
-    *text*, a reply as it came, without secrets, also those that come in pieces.
+    Return the raw reply *text* without secrets, including those that are split into pieces.
 
     In a stream an answer's pieces are the texts under one key, event after event; so all texts under a key
     are looked through together.
@@ -190,7 +190,7 @@ def _over_pieces(text: str, pieces: Sequence[tuple[int, int]]) -> Iterator[tuple
 
 
 def redact_reply(reply: ChatReply) -> ChatReply:
-    """*reply* without secrets; itself where there are none in it."""
+    """Return *reply* without secrets; the same object if no secrets are known."""
     if not _known.plain:
         return reply
     from msgspec.structs import replace as replace_in  # `replay --help` needs none of it

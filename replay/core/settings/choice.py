@@ -72,7 +72,7 @@ FORMS = "a name, or {name: {setting: value}}, or {own_name: name, settings: {set
 
 def read_choice(value: Any) -> Any:
     """
-    *value*, as a scenario has it, as what ``Choice`` is made of.
+    Return the fields of a ``Choice`` (or the choice itself) from a *value* of a scenario.
 
     Raises:
         ValueError: it is in none of the forms.
@@ -93,7 +93,7 @@ def read_choice(value: Any) -> Any:
 
 
 def _named(called: Any, name: str, value: Mapping[str, Any]) -> Any:
-    """A choice with a name of its own: *name*, to be called *called*."""
+    """Return the choice *name* with the label *called*."""
     if ":" in str(called) and ":" not in name:
         raise ValueError(f'the name comes first and the plug-in after it: {{{name}: "{called}"}}')
     if not re.fullmatch(r"[A-Za-z][\w-]*", str(called)):

@@ -32,7 +32,7 @@ _given: ContextVar[Mapping[str, Any]] = ContextVar("in_memory", default=MappingP
 
 def with_names(value: Any) -> Any:
     """
-    *value* of plain values, mappings and lists, with a name in the place of each other object.
+    Return *value*, of plain values, mappings and lists, with a name in place of each other object.
 
     A list of conversations is one object. Names are made of the objects' own, and so are the same in
     every process that is given the same scenario.
@@ -100,7 +100,7 @@ def lookup_object(name: str) -> Any:
 
 
 def factory_of(thing: Any) -> Any:
-    """*thing* where it makes plug-ins, else what gives it as the plug-in that it is."""
+    """Return *thing* if it is a factory of plug-ins, else a factory that returns it."""
     if inspect.isclass(thing) or inspect.isroutine(thing) or isinstance(thing, partial):
         return thing
     return lambda: thing

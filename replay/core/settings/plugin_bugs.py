@@ -53,9 +53,7 @@ class attributed_to:
 
 
 def in_short(error: ReplayError) -> ReplayError:
-    """
-    *error* as whoever called us needs it: without our frames, and caused by a plug-in's bug, if by anything.
-    """
+    """Return *error* for a caller: without our frames, its cause a plug-in's bug if there is one."""
     error.__cause__ = bug_behind(error)
     return error.with_traceback(None)
 

@@ -44,7 +44,7 @@ NestedChoice = str | dict[str, dict[str, Any] | None]
 
 @cache
 def available(kind: Kind) -> Mapping[str, EntryPoint]:
-    """The installed plug-ins of one kind, by name, in alphabetical order."""
+    """Return the installed plug-ins of one kind, by name, in alphabetical order."""
     found = sorted(_installed()[kind], key=lambda entry: entry.name)
     return {entry.name: entry for entry in found}
 
@@ -57,7 +57,7 @@ def _installed() -> Mapping[Kind, EntryPoints]:
 
 def load(kind: Kind, name: str, folder: Path) -> Factory:
     """
-    The factory called *name*: an entry point, ``module:attribute`` or ``file.py:attribute``.
+    Return the factory called *name*: an entry point, ``module:attribute`` or ``file.py:attribute``.
 
     *folder* is what a relative file path starts from.
 
@@ -209,7 +209,7 @@ def _annotations(factory: Factory) -> dict[str, Any]:
 
 
 def settings_model(factory: Factory, provided: Iterable[str] = ()) -> type[BaseModel]:
-    """The pydantic model of a factory's settings: its parameters but those we provide; no others."""
+    """Return a pydantic model of a factory's parameters, without those that we provide."""
     try:
         return _model_once(factory, frozenset(provided))
     except TypeError:  # a plug-in may be an object that has no hash

@@ -36,14 +36,14 @@ class Prices(BaseModel):
     def cost_usd(
         self, prompt_tokens: float, completion_tokens: float, cached_prompt_tokens: float = 0
     ) -> float:
-        """The price of so many tokens; the cached ones are among those of the prompt."""
+        """Return the price of these tokens in USD; cached tokens are among those of the prompt."""
         cached_usd = self.prompt_usd if self.cached_prompt_usd is None else self.cached_prompt_usd
         cached = min(cached_prompt_tokens, prompt_tokens)
         prompt = (prompt_tokens - cached) * self.prompt_usd + cached * cached_usd
         return (prompt + completion_tokens * self.completion_usd) / 1e6
 
     def of_usage(self, usage: Usage | None) -> float | None:
-        """The price of what was counted; None where a count is missing that has a price."""
+        """Return the price of *usage* in USD; None if a count is missing that has a price."""
         if usage is None:
             return None
         prompt, completion = usage.prompt_tokens, usage.completion_tokens
@@ -89,7 +89,7 @@ NO_PRICES = PriceTable({})
 
 def read_price_table(path: Path) -> PriceTable:
     """
-    The table in the YAML (or JSON) file at *path*.
+    Return the table in the YAML (or JSON) file at *path*.
 
     Raises:
         ScenarioError: it can't be read or has faults; all of them at once.

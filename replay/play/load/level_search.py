@@ -47,9 +47,7 @@ def bisect(low: float, high: float, *, resolution: float, whole: bool = False) -
 
 
 def confirm(search: Search, times: int) -> Search:
-    """
-    *search* for noisy measurements: a level has missed after *times* misses, and met as soon as it did once.
-    """
+    """Yield the levels of *search*, each until it is met once or missed *times* times."""
     level = next(search, None)
     while level is not None:
         for _ in range(times):

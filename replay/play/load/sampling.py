@@ -20,7 +20,7 @@ Order = Literal["sequential", "shuffle", "sample"]
 
 
 def draw(conversations: Sequence[Conversation], order: Order, seed: int) -> Iterator[Conversation]:
-    """*conversations*, at least one, without end; each play gets an id from ``replay.play.repetition``."""
+    """Yield *conversations*, at least one, endlessly; each play has an id from ``replay.play.repetition``."""
     size = len(conversations)
     match order:
         case "sequential":

@@ -83,7 +83,7 @@ class ThinkTime(BaseModel):
 
     def gaps_s(self, conversation: Conversation, rng: random.Random) -> tuple[float, ...]:
         """
-        All think times of *conversation*: seconds before turn 2, before turn 3, ...
+        Return the think times of *conversation* in seconds: before turn 2, before turn 3, ...
 
         Drawn at once, nothing but the times has to be kept while the conversation is played (a generator
         has 2.5 kB, which counts where ten thousand are open). Also the check before a run that recorded
@@ -112,7 +112,7 @@ class ThinkTime(BaseModel):
 
 
 def think_rng(seed: int, play_number: int) -> random.Random:
-    """The generator of the think times of the *play_number*-th play of a run."""
+    """Return the random generator of the think times of the *play_number*-th play of a run."""
     return random.Random(f"{seed}|think|{play_number}")
 
 
