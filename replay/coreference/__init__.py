@@ -32,7 +32,7 @@ def load(
     name: str = "embedded", settings: Mapping[str, Any] | None = None, folder: Path | None = None
 ) -> QuestionReader:
     """
-    The resolver *name*, ready to be asked: ``load("embedded").resolve_question(...)``.
+    Return a reader with the resolver *name*: ``load("embedded").resolve_question(...)``.
 
     *name* is a registered resolver's, or ``module:attribute`` or ``file.py:attribute``, the file
     being looked up from *folder* (by default the current one). *settings* are the resolver's own.

@@ -93,7 +93,7 @@ class DriftDetector:
         return f"coref:{self.service.signature}|{rule}"
 
     def not_judged(self, conversation: Conversation, depth: int) -> Drift | None:
-        """The verdict on the question at *depth* (1-based) if the resolver can't read it, else None."""
+        """Return a ``Drift`` without verdict if the resolver can't read the question, else None."""
         # The published program minds no language, but a resolver that names its own is held to them.
         otherwise = None if self.mode == "evalconvqa" else ENGLISH_ONLY
         languages = getattr(self.service.resolver, "languages", otherwise)

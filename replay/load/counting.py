@@ -92,7 +92,7 @@ class Counts:
         return count
 
     def take_tallies(self) -> dict[TallyKey, Tally]:
-        """The turns since the last call that were counted only."""
+        """Return the counts of turns since the last call that were counted only, and start again."""
         tallies, self.tallies = self.tallies, {}
         return tallies
 

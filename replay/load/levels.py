@@ -134,7 +134,7 @@ async def play_under_load(assembly: Assembly, store: RunStore, observer: object 
 
 
 def _read(assembly: Assembly, store: RunStore) -> LoadInputs:
-    """All that is read before the run; the store keeps the conversations too."""
+    """Return everything that is read before the run, storing the conversations."""
     inputs = read_inputs(assembly, lambda error: store.add_event("bad-conversation", {"message": str(error)}))
     expected = ExpectedChecks(assembly)
     store.add_conversations(inputs.conversations)

@@ -63,8 +63,7 @@ def read_load_summary(
     drift: tuple[DriftShare, ...] = (),
 ) -> LoadSummary | None:
     """
-    The summary of the run in *store*, with what *scorers* observed in it, by label, and its share of *drift*;
-    None unless it was played under load.
+    Return the summary of the run in *store*, with scores and drift; None unless it was a load run.
 
     Intervals are by t, from *resamples* bootstrap samples of the data's conversations.
 
@@ -245,7 +244,7 @@ class _Columns:
         return batch
 
     def _placed(self, scheduled_s: NDArray[np.float64]) -> tuple[NDArray[Any], NDArray[Any]]:
-        """The level of each ask, and whether it was due in the measured window."""
+        """Return the level of each ask, and whether it was due in the measured window."""
         level = np.full(len(scheduled_s), OUTSIDE, dtype=_KINDS["level"])
         measured = np.zeros(len(scheduled_s), dtype=np.bool_)
         for position, played in enumerate(self._levels):
@@ -292,7 +291,7 @@ class _Columns:
 
 
 def _conversations(reader: NumberReader, rows: NDArray[np.int64]) -> NDArray[np.int32]:
-    """One number for each conversation as played by one system under one policy, ask by ask."""
+    """Return one number for each conversation as played by one system under one policy, ask by ask."""
     numbers = np.full(len(rows), -1, dtype=np.int32)
     before: list[Any] = []
     number = -1

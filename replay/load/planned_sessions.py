@@ -71,7 +71,7 @@ class PlannedSessions:
                 yield self._session(number, play, arrival.at_s / self._load.speed, arrival.gaps_s)
 
     def _arriving(self) -> Iterator[tuple[Arrival, Play]]:
-        """A play for each arrival; of a recorded one, with each system under each policy at once."""
+        """Yield a play for each arrival; of a recorded one, with each system under each policy at once."""
         for number, arrival in enumerate(self._trace):
             if arrival.conversation is None:
                 yield arrival, next(self._drawn)

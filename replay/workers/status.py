@@ -53,7 +53,7 @@ class WorkerStatus:
         self._players[number].turns += turns
 
     def look(self) -> list[WorkerProgress]:
-        """All that ever joined, by number, with their rates since the last look."""
+        """Return the progress of every worker so far, by number, with its rates since the last call."""
         now = self._clock()
         passed = max(now - self._looked, 1e-9)
         for number, player in self._players.items():
@@ -82,7 +82,7 @@ class WorkerStatus:
 
 
 def as_fact(players: Iterable[WorkerProgress]) -> list[dict[str, Any]]:
-    """*players* as a run's database has them."""
+    """Return *players* in the form stored in a run's database."""
     return [asdict(player) for player in players]
 
 

@@ -187,7 +187,7 @@ class _Votes:
 
 
 def _winner(votes: Sequence[_Votes]) -> tuple[str, int, int]:
-    """The most probable language beside English, votes for it, and votes for English against it."""
+    """Return the most probable language beside English, votes for it, and votes for English against it."""
     totals: Counter[str] = Counter()
     for one in votes:
         totals.update(one.foreign)
@@ -234,7 +234,7 @@ def not_readable(question: str, conversation: Conversation, languages: frozenset
 
 def language_of(question: str, conversation: Conversation) -> str | None:
     """
-    The language of a question of *conversation*; None where even the conversation doesn't tell.
+    Return the language code of a question of *conversation*; None if it can't be told.
 
     ``en``, ``de``, ``es``, ``fr``, ``it``, ``nl``, ``pt`` (ISO 639), another script's Unicode name in
     small letters (``cyrillic``, ``arabic``, ``cjk``), or ``other`` for letters that English lacks.
@@ -284,7 +284,7 @@ _question_votes = lru_cache(maxsize=2048)(_votes)
 
 
 def _other_script(text: str) -> str | None:
-    """The script of most letters, where that is not Latin."""
+    """Return the script of most letters, if that is not Latin."""
     foreign = [c for c in text if c.isalpha() and unicodedata.category(c) != "Lm" and not _is_latin(c)]
     latin = sum(c.isalpha() for c in text) - len(foreign)
     weight = sum(_SYLLABLE if c >= _SYLLABLES_START else 1 for c in foreign)

@@ -122,7 +122,7 @@ _CLOSING = " \t\n?!.\"”’'…"
 
 
 def find_mentions(question: str) -> tuple[Mention, ...]:
-    """The mentions of *question* in order of position; they never overlap."""
+    """Return the mentions of *question* in order of position; they never overlap."""
     line = tokens(question)
     found: list[Mention] = []
     at = 0
@@ -138,13 +138,13 @@ def find_mentions(question: str) -> tuple[Mention, ...]:
 
 
 def ellipsis_of(question: str) -> Mention:
-    """The empty mention that stands for what *question* leaves out: right before its final punctuation."""
+    """Return an empty mention for what *question* leaves out, right before its final punctuation."""
     at = len(question.rstrip(_CLOSING)) or len(question)
     return Mention(start=at, end=at, text="", kind="ellipsis")
 
 
 def kind_of(text: str) -> MentionKind:
-    """The kind of mention that *text* would be, seen alone; "other" for a name or a plain noun phrase."""
+    """Return the kind of mention that *text* is, seen alone; "other" for a name or noun phrase."""
     line = [token for token in tokens(text) if token.is_word]
     if not line:
         return "other"

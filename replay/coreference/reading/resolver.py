@@ -51,7 +51,7 @@ class Document:
         return self.context() + self.question
 
     def context(self) -> str:
-        """The document's text up to where the question starts."""
+        """Return the document's text up to where the question starts."""
         return " ".join([*self._before_question(), ""])
 
     def pieces(self) -> list[str]:
@@ -72,7 +72,7 @@ BackgroundUse = bool | Literal["alone"]
 def recorded_document(
     conversation: Conversation, depth: int, *, window: int | None, background: BackgroundUse
 ) -> Document:
-    """The question at *depth* (1-based) after the recorded ones; an unknown gold answer is left out."""
+    """Return the document of the question at *depth* (1-based) with the recorded turns before it."""
     turns = [
         Exchange(question=turn.question, answer=turn.gold_answer or "")
         for turn in last_of(conversation.turns[: depth - 1], window)
@@ -90,7 +90,7 @@ def document_of(
     background: BackgroundUse,
 ) -> Document:
     """
-    *question* after the last *window* of *turns* (None: all) and what *background* says of the conversation.
+    Return the document of *question*, with the last *window* of *turns* (None: all) and *background*.
 
     Texts around the question that are longer than ``LONGEST_TEXT`` are shortened to that.
     """
@@ -161,7 +161,7 @@ class Resolver(Protocol):
         ...
 
     def resolve(self, documents: Sequence[Document]) -> list[list[Cluster]]:
-        """The clusters of each document, ordered by their first span."""
+        """Return the clusters of each document, ordered by their first span."""
         ...
 
 

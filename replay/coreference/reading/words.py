@@ -48,7 +48,7 @@ Unicode knows."""
 
 
 def word_set(listed: str) -> frozenset[str]:
-    """The words *listed* in a text with spaces between them, as a set to look words up in."""
+    """Return the set of the words *listed* in a text with spaces between them."""
     return frozenset(listed.split())
 
 
@@ -114,7 +114,7 @@ def normal_form(word: str) -> str:
 
 
 def tokens(text: str) -> list[Token]:
-    """The tokens of *text* in order; spaces and nothing else fall between them."""
+    """Return the tokens of *text* in order; only spaces are between them."""
     found = _tokens_in(text).finditer(text)
     return [Token(m.group(), m.start(), m.end(), normal_form(m.group())) for m in found]
 
@@ -152,7 +152,7 @@ def word_f1(first: Sequence[str], second: Sequence[str]) -> float:
 
 
 def singular(word: str) -> str:
-    """*word* without a plural's s, for comparing nouns."""
+    """Return *word* without a plural s, for comparing nouns."""
     if word.endswith("ies") and len(word) > 4:
         return word[:-3] + "y"
     return word[:-1] if word.endswith("s") and not word.endswith("ss") and len(word) > 3 else word

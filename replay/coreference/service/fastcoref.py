@@ -81,7 +81,7 @@ class FastcorefResolver:
 
     def resolve(self, documents: Sequence[Document]) -> list[list[Cluster]]:
         """
-        The clusters of each document, ordered by their first span.
+        Return the clusters of each document, ordered by their first span.
 
         Raises:
             ResolverError: library or weights are not to be had; says what to do.

@@ -26,7 +26,7 @@ class MissingWeightsError(Exception):
 
 def construct(model: ModelName, source: str, device: str | None) -> Any:
     """
-    The library's model (``FCoref`` or ``LingMessCoref``), ready to predict; about 6 s for the imports.
+    Return the library's loaded model (``FCoref`` or ``LingMessCoref``); its imports take about 6 s.
 
     Raises:
         ImportError: fastcoref or something that it needs is not installed.
@@ -72,7 +72,7 @@ def token_counts(built: Any, words: Sequence[str]) -> list[int]:
 
 def predict(built: Any, documents: Sequence[Sequence[str]]) -> list[list[list[WordSpan]]]:
     """
-    The clusters of each document, given as its words; all documents go through the model at once.
+    Return the clusters of each document, given as words; all documents are one batch.
 
     The library's own ``predict`` is not used: it drops documents above ``max_doc_len`` from its result,
     shows progress bars and needs 20 ms a call for a data set object.

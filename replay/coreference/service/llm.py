@@ -185,7 +185,7 @@ def llm_resolver(
     cache: bool | Path = True,
 ) -> LlmResolver:
     """
-    A resolver from a scenario's settings; *prompt* is a file, ours if left out.
+    Return a resolver from a scenario's settings; *prompt* is a file, by default ours.
 
     Raises:
         ScenarioError: the adapter can't be used.
@@ -220,7 +220,7 @@ def llm_resolver(
 
 def asked_resolver(choice: ResolverChoice) -> LlmResolver | None:
     """
-    The resolver of *choice* if it asks a model; None if it is one for worker processes.
+    Return the resolver of *choice* if it asks a model; None if it is one for worker processes.
 
     Raises:
         PluginError, ScenarioError: as for ``ResolverChoice.build``.

@@ -20,7 +20,7 @@ INSTALL = 'pip install "convreplay[neural]"'
 
 def library_version(distribution: str) -> str:
     """
-    The installed version of an optional library, read from its metadata.
+    Return the installed version of an optional library, read from its metadata.
 
     Raises:
         ResolverError: it isn't installed; says how to.

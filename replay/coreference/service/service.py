@@ -160,7 +160,7 @@ class CoreferenceService:
 
     async def clusters(self, document: Document, *, gold: bool = False) -> list[Cluster]:
         """
-        All clusters of the document; *gold* as in ``read``.
+        Return all clusters of the document; *gold* as in ``read``.
 
         Raises:
             ResolverError: the resolver failed on the batch that this document was in, or is a model.
@@ -179,7 +179,7 @@ class CoreferenceService:
         threshold: float | None = None,
     ) -> Drift:
         """
-        The verdict of the rule *mode* on one question, read in the *gold* and in the *predicted* document.
+        Return the verdict of the rule *mode* on one question, read in both documents.
 
         Equal documents are read once, and their verdict is "valid" by law. *gold* depends on the data set
         alone and is kept as in ``read``. *threshold* is that of ``strict``; None is the rule's own.

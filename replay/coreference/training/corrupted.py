@@ -122,7 +122,7 @@ class _Drawing:
         return self.rng.choice(ways)
 
     def _reworded(self, gold: str) -> str:
-        """*gold* with much the same content: with another answer beside it, in another order, or cut."""
+        """Return *gold* with much the same content: with another answer added, reordered, or cut."""
         way = self.rng.randrange(3)
         sentences = re.split(r"(?<=[.;])\s+", gold)
         if way == 0:

@@ -85,7 +85,7 @@ def standalone_questions(
 
 
 def with_standalone(conversation: Conversation, questions: Sequence[StandaloneQuestion]) -> Conversation:
-    """*conversation* with its standalone questions, where it has none and ours stands alone."""
+    """Return *conversation* with its standalone questions, where it has none and ours stands alone."""
     return replace(
         conversation,
         turns=tuple(
@@ -96,7 +96,7 @@ def with_standalone(conversation: Conversation, questions: Sequence[StandaloneQu
 
 
 def evidence(conversation: Conversation, question: StandaloneQuestion) -> dict[str, Any]:
-    """The question with everything that led to it, as plain values for JSON."""
+    """Return the question and the evidence for its wording, as plain values for JSON."""
     turn = conversation.turns[question.depth - 1]
     return {
         "conversation": conversation.id,

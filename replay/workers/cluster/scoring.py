@@ -99,7 +99,7 @@ def _unpacked(packed: bytes) -> Mapping[str, list[Any]]:
 
 def _packed(scorers: Mapping[str, Scorer[Any]]) -> bytes:
     """
-    *scorers* as a pickle that can be read where their own files are not.
+    Return *scorers* as a pickle that can be read without their own files.
 
     Raises:
         PluginError: one can't be pickled.

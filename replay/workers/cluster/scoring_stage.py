@@ -157,7 +157,7 @@ def _dataset(job: StageJob, pipeline: Any) -> Any:
 
 
 def _source(pipeline: Any) -> Any:
-    """A source of Ray Data: one task that reads slice after slice, as fast as the stage takes them."""
+    """Return a source of Ray Data: one task that reads slice after slice, as fast as the stage takes them."""
     from ray.data import Datasource, ReadTask
     from ray.data.block import BlockMetadata
 
@@ -183,7 +183,7 @@ def _read(pipeline: Any) -> Iterator[Any]:
 
 
 def _block(numbers: list[int], name: str, values: list[bytes]) -> Any:
-    """A block of Ray Data: for each slice a row."""
+    """Return a block of Ray Data: for each slice a row."""
     import pyarrow as pa  # type: ignore[import-untyped]
 
     return pa.table({"number": numbers, name: pa.array(values, pa.binary())})
