@@ -120,7 +120,7 @@ def bertscore(
     folder: Path = Path(),
 ) -> ReferenceScore | IdfBertScore:
     """
-    The scorer ``bertscore``: mean BERTScore precision, recall or F1 against the best reference.
+    Return the scorer ``bertscore``: mean BERTScore precision, recall or F1 against the best reference.
 
     About in [0, 1]; with *rescale* unrelated texts lie around 0 and worse ones below. A blank answer, and
     one that declines when it shouldn't or doesn't when it should, scores 0 on either scale. With *idf*
@@ -182,7 +182,7 @@ class IdfBertScore:
         return turns
 
     def _idf_references(self, records: Sequence[TurnRecord]) -> list[str]:
-        """The references of each turn once, however often and by whatever it was played."""
+        """Return the references of each turn once, however often and by whatever it was played."""
         turns = self._turns(records) if self.references is None else self.references
         return sorted(reference for references in turns.values() for reference in references)
 

@@ -46,7 +46,7 @@ class BertScores(NamedTuple):
 @lru_cache(maxsize=2)
 def bert_model(model: str, num_layers: int | None, device: str | None) -> BertModel:
     """
-    The loaded *model*, a hub's name or a folder's path; loaded once for all scorers of the process.
+    Return the loaded *model*, a hub's name or a folder's path; loaded once for all scorers of the process.
 
     Raises:
         PluginError: bert-score is not installed, the model can't be loaded, or it has no such layer.
@@ -111,7 +111,7 @@ class BertModel:
         self, pairs: Sequence[Pair], *, idf_references: Sequence[str] | None = None, batch_size: int = 64
     ) -> list[BertScores | None]:
         """
-        The scores of each of *pairs*, rounded to ``DIGITS``.
+        Return the scores of each of *pairs*, rounded to ``DIGITS``.
 
         With *idf_references* word pieces weigh by their idf among these texts; without, all the same.
         1 for two blank texts, 0 where one is blank. None where every word piece of a text weighs nothing.

@@ -102,7 +102,7 @@ class Bleu4:
 def sentence_counts(
     answer: str, references: Sequence[str], tokenize: Tokenize, lowercase: bool = False
 ) -> BLEUScore:
-    """The answer's runs of 1 to 4 words, those that a reference has too, and both lengths, by sacreBLEU."""
+    """Return sacreBLEU's counts: n-grams of 1 to 4 words, matching and all, and both lengths."""
     # Smoothing and effective order don't touch the counts.
     return _bleu(tokenize, lowercase).sentence_score(answer, list(references))
 

@@ -19,7 +19,7 @@ def exact_match(answer: str, references: Sequence[str]) -> float:
 
 
 def em(answerable_only: bool = False, declining: tuple[str, ...] = DECLINING_PATTERNS) -> ReferenceScore:
-    """The scorer ``em``: share of answers that equal a reference, in [0, 1]."""
+    """Return the scorer ``em``: share of answers that equal a reference, in [0, 1]."""
     return ReferenceScore(
         name="em",
         settings=f"{words_signature('squad')}+max",

@@ -99,7 +99,7 @@ def observe(name: str, scorer: Scorer[Any], records: Sequence[TurnRecord]) -> li
 
 def combine(scorer: Scorer[Any], observed: Sequence[Any]) -> float:
     """
-    The number that *scorer* makes of *observed*, which are some; NaN where it isn't defined over them.
+    Return the number that *scorer* makes of *observed*, not empty; NaN if it isn't defined for them.
 
     Raises:
         PluginError: it fails, or gives no such number.
@@ -128,7 +128,7 @@ def combine_resampled(
     weights: NDArray[np.float64],
 ) -> NDArray[np.float64]:
     """
-    The same of each resample, as ``ResampledScorer``.
+    Return the number of each resample, as ``ResampledScorer``.
 
     Raises:
         PluginError: it fails.

@@ -104,7 +104,7 @@ def quac_f1(
     answerable_only: bool = False,
     declining: tuple[str, ...] = DECLINING_PATTERNS,
 ) -> ReferenceScore:
-    """The scorer ``quac_f1``: mean leave-one-out F1 over questions on which people agree, in [0, 1]."""
+    """Return the scorer ``quac_f1``: mean leave-one-out F1 where people agree, in [0, 1]."""
     return _leave_one_out("quac_f1", min_human_f1, answerable_only, declining)
 
 
@@ -113,7 +113,7 @@ def heq_q(
     answerable_only: bool = False,
     declining: tuple[str, ...] = DECLINING_PATTERNS,
 ) -> ReferenceScore:
-    """The scorer ``heq_q``: share of questions answered at least as well as by people, in [0, 1]."""
+    """Return the scorer ``heq_q``: share of questions answered at least as well as by people, in [0, 1]."""
     return _leave_one_out("heq_q", min_human_f1, answerable_only, declining)
 
 
@@ -122,7 +122,7 @@ def heq_d(
     answerable_only: bool = False,
     declining: tuple[str, ...] = DECLINING_PATTERNS,
 ) -> EquivalentDialogs:
-    """The scorer ``heq_d``: share of dialogs answered at least as well as by people throughout."""
+    """Return the scorer ``heq_d``: share of dialogs answered at least as well as by people throughout."""
     return EquivalentDialogs(questions=_leave_one_out("heq_d", min_human_f1, answerable_only, declining))
 
 

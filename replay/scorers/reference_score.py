@@ -71,7 +71,7 @@ class ReferenceScore:
 
     def observe(self, records: Sequence[TurnRecord]) -> list[float | Unscored]:
         """
-        One score for each record that has an answer and a reference, or why there is none.
+        Return one score for each record that has an answer and a reference, or why there is none.
 
         Raises:
             PluginError: the metric needs an extra or a model that is not to be had.
@@ -91,7 +91,7 @@ class ReferenceScore:
 
 
 def each(score: AnswerScore) -> TextsScores:
-    """*score* of every answer against its references, unless one side declines."""
+    """Return *score* of every answer against its references, unless one side declines."""
     return partial(_each, score)
 
 
@@ -106,7 +106,7 @@ def _each(score: AnswerScore, texts: Sequence[Texts], declining: Sequence[str]) 
 
 def best_pair(score: PairScores) -> TextsScores:
     """
-    *score* of the best pair of every answer and a reference, unless one side declines; all pairs at once.
+    Return *score* of each answer's best pair with a reference, unless one side declines; in one batch.
 
     An answer none of whose pairs has a score has none, for the first one's reason.
     """
@@ -148,7 +148,7 @@ def texts_of(
     all_references: bool = False,
 ) -> Texts | Unscored:
     """
-    The texts to compare, or why the record has no score.
+    Return the texts to compare, or why the record has no score.
 
     With *answerable_only* a question that counts as unanswerable has none either; with *all_references*
     those that decline stay beside the others.
@@ -176,14 +176,14 @@ def why_unanswered(record: TurnRecord) -> Unscored | None:
 
 
 def questions_signature(declining: Sequence[str], answerable_only: bool = False) -> str:
-    """The end of a signature: what counts as declining, and whether unanswerable questions are left out."""
+    """Return a signature's end: patterns of declining, and whether only answerable questions count."""
     only = "|questions:answerable" if answerable_only else ""
     return f"|declining:{patterns_signature(declining)}{only}"
 
 
 def mean(observed: Iterable[float]) -> float:
     """
-    The mean, the same to the last bit for any order.
+    Return the mean, the same to the last bit for any order.
 
     Raises:
         ValueError: *observed* is empty.

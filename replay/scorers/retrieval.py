@@ -130,30 +130,30 @@ def _reporting(records: Sequence[TurnRecord]) -> frozenset[str]:
 
 
 def hit_rate_scorer(k: int = 5) -> RetrievalScorer:
-    """The scorer ``hit_rate``: share of questions with a gold passage among the first *k*."""
+    """Return the scorer ``hit_rate``: share of questions with a gold passage among the first *k*."""
     return RetrievalScorer(metric=hit_rate, k=k)
 
 
 def mrr_scorer(k: int | None = None) -> RetrievalScorer:
-    """The scorer ``mrr``: mean of 1/rank of the first gold passage."""
+    """Return the scorer ``mrr``: mean of 1/rank of the first gold passage."""
     return RetrievalScorer(metric=mrr, k=k)
 
 
 def ndcg_scorer(k: int | None = 10) -> RetrievalScorer:
-    """The scorer ``ndcg``: discount 1/log2(rank + 1)."""
+    """Return the scorer ``ndcg``: discount 1/log2(rank + 1)."""
     return RetrievalScorer(metric=ndcg, k=k)
 
 
 def ndcg_linear_scorer(k: int | None = None) -> RetrievalScorer:
-    """The scorer ``ndcg_linear``: discount 1/rank."""
+    """Return the scorer ``ndcg_linear``: discount 1/rank."""
     return RetrievalScorer(metric=ndcg_linear, k=k)
 
 
 def modified_precision_scorer(k: int | None = None) -> RetrievalScorer:
-    """The scorer ``modified_precision``: share of the gold passages that are retrieved."""
+    """Return the scorer ``modified_precision``: share of the gold passages that are retrieved."""
     return RetrievalScorer(metric=modified_precision, k=k)
 
 
 def precision_at_scorer(k: int = 5) -> RetrievalScorer:
-    """The scorer ``precision_at``: share of the first *k* that are gold passages."""
+    """Return the scorer ``precision_at``: share of the first *k* that are gold passages."""
     return RetrievalScorer(metric=precision_at, k=k)

@@ -56,7 +56,7 @@ def rouge_l(
     declining: tuple[str, ...] = DECLINING_PATTERNS,
 ) -> ReferenceScore:
     """
-    The scorer ``rouge_l``: mean ROUGE-L F against the best reference, in [0, 1].
+    Return the scorer ``rouge_l``: mean ROUGE-L F against the best reference, in [0, 1].
 
     *beta* is how many times as much recall weighs as precision; 0 is precision alone.
     """

@@ -126,7 +126,7 @@ def _words(text: str) -> list[str]:
 
 
 def _ways(words: Sequence[str], axis: int) -> list[bool]:
-    """The directions that *words* name: True for the first kind of the axis."""
+    """Return the directions that *words* name: True for the first kind of the axis."""
     first, second = _AXES[axis]
     return [word in first for word in words if word in first or word in second]
 

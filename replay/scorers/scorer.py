@@ -33,12 +33,12 @@ class Scorer(Protocol[S]):
     """One metric. *S* is a JSON value: the statistic kept for each turn."""
 
     def observe(self, records: Sequence[TurnRecord]) -> Sequence[S | Unscored]:
-        """One observation per record, in order; batched, and independent of the batch."""
+        """Return one observation per record, in order; batched, and independent of the batch."""
         ...
 
     def combine(self, observed: Iterable[S]) -> float:
         """
-        The metric over any non-empty multiset of observations, independent of their order.
+        Return the metric over any non-empty multiset of observations, independent of their order.
 
         NaN where the metric isn't defined over them, as precision is not where nothing was predicted.
 
@@ -93,7 +93,7 @@ class CorpusScorer(Protocol):
 
     def surveyed(self, records: Sequence[TurnRecord]) -> Scorer[Any]:
         """
-        The same scorer, knowing *records* beside what it knew before.
+        Return the same scorer, having also seen *records*.
 
         Before a run is observed part by part, it is surveyed part by part, as a whole. A scorer that was
         not surveyed takes the records that it is to observe for the whole run.

@@ -46,7 +46,7 @@ def smoothed_bleu(answer: str, references: Sequence[str]) -> float:
 def sentence_bleu(
     answerable_only: bool = False, declining: tuple[str, ...] = DECLINING_PATTERNS
 ) -> ReferenceScore:
-    """The scorer ``sentence_bleu``: mean over turns of smoothed sentence BLEU, in [0, 1]."""
+    """Return the scorer ``sentence_bleu``: mean over turns of smoothed sentence BLEU, in [0, 1]."""
     return ReferenceScore(
         name="sentence_bleu",
         settings=f"whitespace|smooth:method1-{EPSILON:g}",

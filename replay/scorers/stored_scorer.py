@@ -83,7 +83,7 @@ class StoredScorer:
 
 def check_observation(scorer: Scorer[Any], value: Any) -> Any:
     """
-    *value*, which was stored as an observation of *scorer*.
+    Return *value*, which was stored as an observation of *scorer*.
 
     Raises:
         RunError: it is none that can be combined.

@@ -37,7 +37,7 @@ def bag_f1(predicted: Sequence[str], gold: Sequence[str]) -> float:
 
 
 def f1(answerable_only: bool = False, declining: tuple[str, ...] = DECLINING_PATTERNS) -> ReferenceScore:
-    """The scorer ``f1``: mean word F1 against the best reference, in [0, 1]."""
+    """Return the scorer ``f1``: mean word F1 against the best reference, in [0, 1]."""
     return ReferenceScore(
         name="f1",
         settings=f"{words_signature('squad')}+max",

@@ -107,7 +107,7 @@ def cluster_bootstrap(
     clusters: Sequence[Sequence[S]], combine: Callable[[Iterable[S]], float], weights: Matrix
 ) -> Matrix:
     """
-    *combine* of each resample of *clusters*, a sequence of observations each: shape (resamples,).
+    Return *combine* of each resample of *clusters*, a sequence of observations each: shape (resamples,).
 
     NaN where a resample has no observation. For a mean, ``resampled_means`` gives the same faster.
     """
@@ -125,7 +125,7 @@ def cluster_bootstrap(
 
 def percentile_interval(values: NDArray[np.float64], confidence: float) -> tuple[float, float] | None:
     """
-    The central *confidence* of the resampled *values*, NaN left out; None if nothing is left.
+    Return the central *confidence* of the resampled *values*, NaN left out; None if nothing is left.
 
     Rounded to twelve digits, since the last ones depend on how a matrix product was summed up.
 
@@ -146,7 +146,7 @@ def jackknifed_values(
     column: ScoreColumn, cells: Sequence[Positions], *, clusters: Positions, count: int
 ) -> Matrix:
     """
-    The score of each cell without each conversation, shape (*count*, cells).
+    Return the score of each cell without each conversation, shape (*count*, cells).
 
     NaN where nothing is left. *clusters* gives each record's conversation, of which there are *count*;
     every record of *cells* must have a score.
@@ -176,7 +176,7 @@ def jackknifed_means(sums: Matrix, counts: Matrix) -> Matrix:
 def sums_and_counts(
     column: ScoreColumn, cells: Sequence[Positions], clusters: Positions, count: int
 ) -> tuple[Matrix, Matrix]:
-    """Each conversation's sum of observations and their number, in each cell: shape (*count*, cells)."""
+    """Return sum and number of each conversation's observations in each cell, shape (*count*, cells)."""
     sums = np.zeros((count, len(cells)))
     counts = np.zeros_like(sums)
     places = np.asarray(clusters, dtype=np.intp)

@@ -49,7 +49,7 @@ class Strengths:
 
     def win_probability(self, one: str, other: str) -> float | UndefinedNumber:
         """
-        The chance that *one* is preferred to *other*, a comparison without a winner counting half.
+        Return the chance that *one* is preferred to *other*, a comparison without a winner counting half.
 
         Raises:
             KeyError: one of them was not compared.
@@ -75,7 +75,7 @@ def bradley_terry(
     method: IntervalMethod = "t",
 ) -> Strengths:
     """
-    The strength of each system in *preferences*, with intervals over conversations; in any order the same.
+    Return each system's strength in *preferences*, in any order, with intervals over conversations.
 
     Raises:
         ValueError: a system was compared with itself.
@@ -121,7 +121,7 @@ def bradley_terry(
 
 
 def _bounded(one: NumberWithInterval, strengths: Matrix, drawn: Resampling) -> NumberWithInterval:
-    """*one* without its interval where too many of its resampled *strengths* are undefined."""
+    """Return *one*, without its interval if too many of its resampled *strengths* are undefined."""
     unknown = np.isnan(strengths[1 : drawn.weights.resamples + 1])
     if not len(unknown) or unknown.mean() <= (1 - drawn.confidence) / 2:
         return one

@@ -115,7 +115,7 @@ def reasons_text(unchecked: Counter[str]) -> str:
 
 
 def check_rows(checks: Iterable[CheckResult], *, nested: bool) -> Iterator[dict[str, Any]]:
-    """A row for each of *checks*; ``json`` cells are as they are if *nested*, else JSON text."""
+    """Yield a row for each of *checks*; ``json`` cells are as they are if *nested*, else JSON text."""
     for one in checks:
         row = {name: getattr(one, name, None) for name in CHECK_COLUMNS}
         row["valid"] = None if one.drift is None else one.drift.valid
@@ -123,7 +123,7 @@ def check_rows(checks: Iterable[CheckResult], *, nested: bool) -> Iterator[dict[
 
 
 def count_checks(checks: Iterable[CheckResult]) -> Checks:
-    """*checks*, which come in the order of the data, counted."""
+    """Return the counts of *checks*, which come in the order of the data."""
     found: dict[tuple[Group, str, int | None], CheckCounts] = defaultdict(CheckCounts)
     failed = []
     for one in checks:
@@ -195,7 +195,7 @@ class ChangedChecks:
 
 
 def changed_checks(before: Iterable[CheckResult], after: Iterable[CheckResult]) -> ChangedChecks | None:
-    """*after* against *before*, each of one system under one policy; None where neither side has a check."""
+    """Return the changes from *before* to *after* for one system and policy; None if neither has a check."""
     first, second = _by_content(before), _by_content(after)
     if not first and not second:
         return None
@@ -212,7 +212,7 @@ def changed_checks(before: Iterable[CheckResult], after: Iterable[CheckResult]) 
 
 
 def _by_content(checks: Iterable[CheckResult]) -> dict[tuple[Any, ...], CheckResult]:
-    """*checks* by what tells them apart; the second of two alike has a number of its own."""
+    """Return *checks* by what tells them apart; the second of two alike has a number of its own."""
     seen = Counter[tuple[Any, ...]]()
     found = {}
     for one in checks:

@@ -161,7 +161,7 @@ def compare_sides(
     first: ComparisonSide, second: ComparisonSide, scores: Sequence[str], settings: ComparisonSettings
 ) -> list[Comparison]:
     """
-    *second* minus *first* in each of *scores*, without Holm's correction.
+    Return *second* minus *first* in each of *scores*, without Holm's correction.
 
     Conversations of which both sides have a record are resampled and swapped, the same for all scores.
     """
@@ -289,7 +289,7 @@ def _flips(
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """*p_values*, in their order, each adjusted for all of them: in (0, 1], never below what it was."""
+    """Return *p_values* adjusted by Holm's method, in their order: in (0, 1], never smaller than before."""
     values = np.asarray(p_values, dtype=float)
     order = np.argsort(values)
     # The smallest is held against as many tests as there are, the next against one less, and so on.
@@ -302,7 +302,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 def correct_comparisons(comparisons: Sequence[Comparison]) -> list[Comparison]:
     """
-    *comparisons* corrected over all their totals, and over all their depths.
+    Return *comparisons* corrected over all their totals, and over all their depths.
 
     A row that could not be tested has no p-value and doesn't count.
     """
@@ -319,5 +319,5 @@ def correct_comparisons(comparisons: Sequence[Comparison]) -> list[Comparison]:
 
 
 def _adjusted(rows: Sequence[ComparedRow]) -> Iterator[float]:
-    """The corrected p-values of those of *rows* that were tested."""
+    """Yield the corrected p-values of those of *rows* that were tested."""
     return iter(holm([row.test.p for row in rows if row.test]))

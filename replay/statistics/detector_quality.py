@@ -299,7 +299,7 @@ def _ratio(
     drawn: Resampling,
     why: UndefinedNumber,
 ) -> NumberWithInterval:
-    """The sum of the first *parts* over the sum of the second, each times its weight; a share."""
+    """Return the sum of the first *parts* over the sum of the second, each times its weight; a share."""
     if not cell:
         return no_number(why)
     features = np.array(parts, float) * np.array(weights)[:, None]

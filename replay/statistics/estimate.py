@@ -124,7 +124,7 @@ def estimate_cells(
     value_of: Callable[[Positions], float | None] | None = None,
 ) -> tuple[list[Estimate], Samples]:
     """
-    One estimate for each of *cells*, positions in *column*, and what its interval was read from.
+    Return one estimate for each of *cells*, positions in *column*, and what its interval was read from.
 
     *value_of* gives the score of scored positions in the place of ``column.value``.
     """
@@ -155,7 +155,7 @@ def resampled_values(
     column: ScoreColumn, cells: Sequence[Positions], *, clusters: Positions, weights: Matrix
 ) -> Matrix:
     """
-    The score of each cell in each resample, shape (resamples, cells); NaN where a resample lacks the cell.
+    Return each cell's score in each resample, shape (resamples, cells); NaN where it has no turn.
 
     Every record of *cells* must have a score.
     """

@@ -104,7 +104,7 @@ PassageMeans = Mapping[tuple[str, str], tuple[float, float]]
 
 def pairwise_agreement(means: PassageMeans, confidence: float = 0.95) -> list[PairwiseAgreement]:
     """
-    One entry for each pair of systems, in alphabetical order.
+    Return one entry for each pair of systems, in alphabetical order.
 
     The source doesn't say what a tie counts as. Here a human tie leaves the passage out, since there is
     no better system to name, and a metric's tie counts against the metric, since it named none.

@@ -56,7 +56,7 @@ def no_number(why: UndefinedNumber, items: int = 0, clusters: int = 0) -> Number
 
 def resample(features: Matrix, cell: Sequence[int], drawn: Resampling, formula: Formula) -> Matrix:
     """
-    *formula* of the *features* of the items of *cell*, summed up.
+    Return *formula* of the *features* of the items of *cell*, summed up.
 
     *features* has the shape (items of *cell*, features). The first row is of the items as they are, then
     comes one for each resample and, for BCa, one without each of the conversations.
@@ -83,7 +83,7 @@ def number(
     values: Matrix, cell: Sequence[int], drawn: Resampling, *, scale: Scale, undefined: UndefinedNumber
 ) -> NumberWithInterval:
     """
-    The number whose ``resampled`` values are *values*, shape (rows,), of the items of *cell*.
+    Return the number whose ``resampled`` values are *values*, shape (rows,), of the items of *cell*.
 
     *undefined* says why, where the first of them is NaN. NaN among the others is left out.
     """
@@ -104,7 +104,7 @@ def number(
 
 
 def by_depth(depths: Sequence[int | None]) -> dict[int | None, list[int]]:
-    """The positions of each depth, depth 1 first; last, under None, all positions, also those without one."""
+    """Return the indices of each depth, depth 1 first, then all indices under None."""
     known = sorted({depth for depth in depths if depth is not None})
     cells: dict[int | None, list[int]] = {depth: [] for depth in known}
     for place, depth in enumerate(depths):

@@ -199,7 +199,7 @@ def paired_cells(
     column: ScoreColumn, first: Mapping[Turn, int], second: Mapping[Turn, int], drawn: Resampling
 ) -> list[PairedCell]:
     """
-    The depths that both sides have a turn of; last, all of them.
+    Return the depths that both sides have a turn of; last, all of them.
 
     The sides say where in *column* their turns are, all of them scored.
     """

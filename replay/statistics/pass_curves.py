@@ -42,12 +42,12 @@ Plays = Mapping[int, bool]
 
 
 def pass_all(passed: int, plays: int, k: int) -> float:
-    """The unbiased estimate of pass^k from *passed* of *plays*, of which there are *k* or more."""
+    """Return the unbiased estimate of pass^k from *passed* of *plays*, of which there are *k* or more."""
     return comb(passed, k) / comb(plays, k)
 
 
 def pass_any(passed: int, plays: int, k: int) -> float:
-    """The unbiased estimate of pass@k; otherwise as ``pass_all``."""
+    """Return the unbiased estimate of pass@k; otherwise as ``pass_all``."""
     return 1 - comb(plays - passed, k) / comb(plays, k)
 
 
@@ -136,7 +136,7 @@ def pass_column(cases: Iterable[Plays], kind: PassKind, k: int) -> ScoreColumn:
 
 
 def of_cases(drawn: Resampling, records: Sequence[TurnRecord], cases: Sequence[Case]) -> Resampling:
-    """*drawn*, the resampled conversations of *records*, for *cases* in the place of records."""
+    """Return *drawn*, the resampled conversations of *records*, for *cases* in place of records."""
     place = {record.recorded_conversation: at for record, at in zip(records, drawn.clusters, strict=True)}
     return replace(drawn, clusters=[place[conversation] for conversation, _ in cases])
 

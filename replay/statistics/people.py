@@ -30,7 +30,7 @@ class HumanNumber:
 
 
 def number_text(found: Estimated, unit: str = "") -> HumanNumber:
-    """*found* as it is shown."""
+    """Return *found* as plain values for a report."""
     plain = found.to_json()
     return HumanNumber(
         value=plain["value"],

@@ -53,7 +53,7 @@ class Preference:
     rater: str | None = None
 
     def in_order(self) -> Preference:
-        """The same with the systems in alphabetical order."""
+        """Return the same preference with the systems in alphabetical order."""
         if self.first < self.second:
             return self
         return replace(self, first=self.second, second=self.first, outcome=TURNED[self.outcome])
@@ -124,7 +124,7 @@ def preferences_of(
     method: IntervalMethod = "t",
 ) -> list[PairPreferences]:
     """
-    One entry for each two systems that were compared, in alphabetical order; the same for any order of them.
+    Return one entry for each pair of systems that were compared, in alphabetical order.
 
     With ``resamples=0`` there are no intervals.
 
@@ -159,7 +159,7 @@ def preferences_of(
 
 def in_order(preferences: Sequence[Preference]) -> list[Preference]:
     """
-    *preferences* with the systems of each in alphabetical order.
+    Return *preferences* with the systems of each in alphabetical order.
 
     Raises:
         ValueError: a system was compared with itself.

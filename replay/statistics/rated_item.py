@@ -48,7 +48,7 @@ NO_RATING = UndefinedNumber(reason="no rating")
 
 def majority(ratings: Iterable[Rating], tie_break: Rating = None) -> float | str | UndefinedNumber:
     """
-    The rating that is given more often than any other; None is no rating.
+    Return the rating that is given more often than any other; None is no rating.
 
     Of several that are given most often none is taken: it is *tie_break*, a further person's verdict for
     instance, or there is none.

@@ -79,7 +79,7 @@ def fleiss_kappa(items: Sequence[Sequence[Rating]]) -> float | UndefinedNumber:
 
 
 def complete_items(items: Sequence[Sequence[Rating]]) -> list[list[Rating]]:
-    """The items that have as many ratings as most do, at least two; of equally common numbers the larger."""
+    """Return the items with the most common number of ratings (at least two; the larger of equals)."""
     rated: list[list[Rating]] = [[rating for rating in item if rating is not None] for item in items]
     sizes = [len(item) for item in rated if len(item) > 1]
     if not sizes:
@@ -106,7 +106,7 @@ def krippendorff_alpha(
 
 
 def percent_agreement(items: Sequence[Sequence[Rating]]) -> Measure:
-    """The mean share of pairs of ratings of one item that are equal; of items with two ratings or more."""
+    """Return the mean share of equal pairs of ratings, over items with two ratings or more."""
     counts, _ = _counts(items)
     return Measure(
         features=np.column_stack([_agreeing(counts), np.ones(len(counts))]),
@@ -195,7 +195,7 @@ def _beyond_chance(observed: Matrix, expected: Matrix) -> Matrix:
 
 
 def _agreeing(counts: Matrix) -> Matrix:
-    """The share of pairs of ratings that are equal, of each item."""
+    """Return the share of pairs of ratings that are equal, of each item."""
     ratings = counts.sum(axis=1)
     shares: Matrix = (counts * (counts - 1)).sum(axis=1) / (ratings * (ratings - 1))
     return shares
@@ -212,6 +212,6 @@ def _counts(items: Sequence[Sequence[Rating]]) -> tuple[Matrix, Mapping[Any, int
 
 
 def _categories(ratings: Sequence[Any]) -> dict[Any, int]:
-    """The places of the ratings that occur, in order."""
+    """Return the places of the ratings that occur, in order."""
     ordered = sorted(set(ratings), key=lambda rating: (isinstance(rating, str), rating))
     return {rating: place for place, rating in enumerate(ordered)}

@@ -106,7 +106,7 @@ class SameAnswers:
 
 
 def run_spread(tables: Sequence[DepthTable], *, by_depth: bool = False) -> list[SpreadRow]:
-    """One row for each group, score and depth that all of *tables* have, the row of all depths last."""
+    """Return a row for each group, score and depth in all *tables*, the row of all depths last."""
     found = []
     for group in groups_in_order(group.group for group in tables[0].groups):
         rows = [_rows(table, group) for table in tables]
@@ -181,7 +181,7 @@ class RepeatNumbers:
 
     def to_frame(self) -> pd.DataFrame:
         """
-        One row for each system, policy, score, depth and k, with ``pass_all`` and ``pass_any`` as shares.
+        Return a data frame with a row for each system, policy, score, depth and k.
 
         The depth is missing for all turns together and, where ``whole_conversation`` is true, for whole
         conversations. ``cases`` counts those with k plays or more; intervals are ``pass_all_low`` and so on.

@@ -54,12 +54,12 @@ class ScoreColumn:
         return not isinstance(self.observed[index], Unscored)
 
     def at(self, indices: Iterable[int]) -> Self:
-        """The column over the records at *indices* only."""
+        """Return the column over the records at *indices* only."""
         return replace(self, observed=[self.observed[index] for index in indices])
 
     def value(self, indices: Positions) -> float | None:
         """
-        The score of the records at *indices*, which all have an observation.
+        Return the score of the records at *indices*, which all have an observation.
 
         None if there are none, or the score isn't defined over them.
         """
@@ -106,7 +106,7 @@ def stored_column(
 def survey_scorers(
     scorers: Mapping[str, Scorer[Any]], read: Callable[[], Iterator[TurnRecord]]
 ) -> dict[str, Scorer[Any]]:
-    """*scorers*, those that have to see every record first having seen all that *read* gives."""
+    """Return *scorers*, those that have to see every record first having seen all that *read* gives."""
     found = dict(scorers)
     if any(isinstance(scorer, CorpusScorer) for scorer in found.values()):
         for records in in_parts(read()):

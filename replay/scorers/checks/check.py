@@ -34,7 +34,7 @@ class Verdicts(Protocol):
 
     def scores(self, column: str, records: Sequence[TurnRecord]) -> list[float | Unscored]:
         """
-        The values in a judge's *column* for *records*, or why there are none.
+        Return the values in a judge's *column* for *records*, or the reasons why there are none.
 
         Of a judge of whole conversations a single one, where it judged them.
         """

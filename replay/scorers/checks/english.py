@@ -103,7 +103,7 @@ def asks_back(wanted: bool) -> Does:
 
 
 def refusal_in(answer: str) -> str | None:
-    """The first sentence of *answer* that refuses, as it is compared; None if none does."""
+    """Return the first sentence of *answer* that refuses, as it is compared; None if none does."""
     if declines(answer, DECLINING_PATTERNS):
         return loosely(answer)
     return next((one for one in _sentences(answer) if _REFUSAL.search(one)), None)

@@ -66,7 +66,7 @@ KINDS: Mapping[str, Kind] = {
 
 
 def columns_of(expectation: Expectation, *, at_end: bool) -> list[str]:
-    """The columns in which *expectation* counts."""
+    """Return the columns in which *expectation* counts."""
     return check_columns(expectation.kind, expectation.called, at_end=at_end)
 
 
@@ -85,7 +85,7 @@ class BadExpectationError(Exception):
 
 def check_of(expectation: Expectation) -> Check:
     """
-    The check that *expectation* wants.
+    Return the check that *expectation* wants.
 
     Raises:
         BadExpectationError: there is no such kind, or its value doesn't fit.

@@ -30,7 +30,7 @@ _QUOTES = str.maketrans("‘’‚‛“”„‟", "''''\"\"\"\"")
 
 
 def loosely(text: str) -> str:
-    """*text* as it is compared unless ``exact`` is wanted."""
+    """Return *text* as it is compared unless ``exact`` is set."""
     return " ".join(unicodedata.normalize("NFKC", text).translate(_QUOTES).casefold().split())
 
 
@@ -124,7 +124,7 @@ def matches_pattern(pattern: str, text: str) -> bool:
 
 
 def as_tuple(texts: Texts) -> tuple[str, ...]:
-    """*texts* as a tuple."""
+    """Return *texts* as a tuple."""
     return (texts,) if isinstance(texts, str) else texts
 
 

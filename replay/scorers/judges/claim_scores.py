@@ -44,7 +44,7 @@ class ClaimCounts:
 
 
 def count_claims(golden: Iterable[str], candidate: Iterable[str], common: Iterable[str]) -> ClaimCounts:
-    """The counts of three lists; a claim that is listed twice, but for case and spaces, counts once."""
+    """Return the counts of three lists; a repeated claim, ignoring case and spaces, counts once."""
     return ClaimCounts(
         golden=len(distinct(golden)), candidate=len(distinct(candidate)), common=len(distinct(common))
     )
@@ -52,7 +52,7 @@ def count_claims(golden: Iterable[str], candidate: Iterable[str], common: Iterab
 
 def claims_in(value: object) -> list[str]:
     """
-    The claims in a list, or in an object that numbers them.
+    Return the claims in a list, or in an object that numbers them.
 
     Raises:
         ValueError: *value* is neither, or holds something else than texts; in words for a judge.
@@ -77,7 +77,7 @@ def unsupported_claims(golden: Iterable[str], candidate: Iterable[str], common: 
 
 
 def distinct(claims: Iterable[str]) -> Sequence[str]:
-    """*claims* without empty and repeated ones, in order."""
+    """Return *claims* without empty and repeated ones, in order."""
     kept: dict[str, str] = {}
     for claim in claims:
         if key := _key(claim):

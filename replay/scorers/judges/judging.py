@@ -29,7 +29,7 @@ def cases(
     histories: Mapping[str, Mapping[str, HistoryShown]],
 ) -> list[Case]:
     """
-    The cases in *records*, in their order.
+    Return the cases in *records*, in their order.
 
     *histories* says by system and policy what the system was shown; its own answers where that is missing.
     """

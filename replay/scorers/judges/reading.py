@@ -55,7 +55,7 @@ class ReadRating(NamedTuple):
 
 def read_rating(text: str, low: float, high: float, *, label: str = "score") -> ReadRating | None:
     """
-    The rating in *text*, 0 (can't be evaluated) or within [low, high].
+    Return the rating in *text*, 0 (can't be evaluated) or within [low, high].
 
     A number after *label*, "score", "rating" or "grade" counts first, then one "out of" another, then the
     only number there is. Several numbers without a label ("on a scale of 1 to 5, 4") are no rating.

@@ -71,14 +71,14 @@ def latest(generators: Sequence[GeneratorStats]) -> GeneratorStats | None:
 
 
 def most_lagging(generators: Sequence[GeneratorStats]) -> GeneratorStats | None:
-    """The one whose event loop lagged most, by the 99th percentile; None where no lag is known."""
+    """Return the generator whose event loop lagged most, by the 99th percentile; None if no lag is known."""
     known = [(one.lag.p99_s, one.lag.max_s, one) for one in generators if one.lag]
     return max(known, key=lambda each: each[:2])[2] if known else None
 
 
 def busiest(generators: Sequence[GeneratorStats]) -> GeneratorStats | None:
     """
-    The busiest of those that asked over a wire; None where there is none.
+    Return the busiest of the generators that asked over a network; None if there is none.
 
     A system within the generator's own process is what keeps it busy.
     """

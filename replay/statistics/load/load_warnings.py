@@ -104,7 +104,7 @@ def _of_generators(level: LevelSummary) -> Iterator[str]:
 
 
 def worst_generator(levels: Sequence[LevelSummary]) -> str | None:
-    """The latest of several generators, in one sentence; None where there was one, or nothing is known."""
+    """Return a sentence on the latest of several generators; None for one, or if nothing is known."""
     found = [(one, level) for level in levels if (one := latest(level.played.generators)) is not None]
     late = latest([one for one, _ in found])
     if late is None or late.lateness is None:
