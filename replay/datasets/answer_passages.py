@@ -34,7 +34,7 @@ class AnswerPassages:
 
     def of(self, dialog: str, place: SourceLocation) -> tuple[tuple[Turn, ...], tuple[Passage, ...]]:
         """
-        The turns of *dialog* with their gold passages named, and its passages.
+        Return the turns of *dialog*, naming their gold passages, and the passages.
 
         An answer that is given twice is one passage, named after the first turn.
 

@@ -143,7 +143,7 @@ class ChatReader:
         return rows_of_list(path, kind, key=self.list_field) if self.list_field else rows_of_any(path, kind)
 
     def _threads(self, path: Path, thread_field: str) -> Iterator[tuple[SourceLocation, Any]]:
-        """Each conversation of a file of messages, in the order of their first ones."""
+        """Yield each conversation of a file of messages, in the order of their first ones."""
         threads: dict[str, tuple[SourceLocation, list[Any]]] = {}
         for place, row in self._rows(path, dict[str, Any]):
             if isinstance(row, DatasetError):

@@ -110,7 +110,7 @@ class ChatLogParser:
 
     def conversation(self, name: str, metadata: Mapping[str, Any], place: SourceLocation) -> Conversation:
         """
-        All that was told.
+        Return the conversation that was logged.
 
         Raises:
             DatasetError: *metadata* holds times that the messages have too.
@@ -183,7 +183,7 @@ class ChatLogParser:
                 self.opening.append(message.text)
 
     def _acting(self, uses_tools: bool) -> ChatTurn | None:
-        """The turn in which the assistant acts; None before the first question."""
+        """Return the turn in which the assistant acts; None before the first question."""
         if not self.turns:
             return None
         turn = self.turns[-1]

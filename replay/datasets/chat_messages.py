@@ -145,7 +145,7 @@ def item_of(message: Any, place: SourceLocation, at: str) -> tuple[str, ParsedMe
 
 
 def tool_message(message: Any, said: ParsedMessage) -> Message:
-    """The result that a *message* of the role ``tool`` or ``function`` is."""
+    """Return the result that a *message* of the role ``tool`` or ``function`` is."""
     id, name, other = (getattr(message, field, None) for field in ("tool_call_id", "name", "tool_name"))
     name = name or other
     return Message(

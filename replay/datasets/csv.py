@@ -84,7 +84,7 @@ class CsvReader:
 
     def read(self, path: Path) -> Iterator[Conversation | DatasetError]:
         """
-        One conversation for each run of rows with the same ``conversation``.
+        Yield one conversation for each run of rows with the same ``conversation``.
 
         Raises:
             DatasetError: the file can't be opened, has no usable header, or from some row on is no
@@ -94,7 +94,7 @@ class CsvReader:
 
     def read_frame(self, frame: pd.DataFrame, name: str) -> Iterator[Conversation | DatasetError]:
         """
-        The same of a table in memory, which *name* stands for in messages; rows count from 1.
+        Yield the conversations of a table in memory; *name* stands for it in messages; rows count from 1.
 
         Raises:
             DatasetError: a column is missing.
@@ -253,7 +253,7 @@ def _build(rows: list[_CsvRow], place: SourceLocation) -> Conversation:
 
 
 def _turn_number(row: _CsvRow, previous: int) -> int:
-    """The row's ``turn``, which only has to rise: it guards against rows in the wrong order."""
+    """Return the row's ``turn``, which only has to rise: it guards against rows in the wrong order."""
     cell = row.cell("turn")
     if cell is None:
         return previous

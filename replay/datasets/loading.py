@@ -25,8 +25,7 @@ HEAD_BYTES = 64 * 1024
 
 def expand(patterns: Sequence[str], folder: Path) -> list[Path]:
     """
-    The files that *patterns* name: each a path or a glob pattern, relative to *folder*, or a folder that
-    Hugging Face's ``save_to_disk`` has written.
+    Return the files that *patterns* name: paths, glob patterns, or folders that hold a saved data set.
 
     In the order of the patterns, and in alphabetical order within one; a file that two patterns match
     is there once.
@@ -69,7 +68,7 @@ def read_conversations(
     limit: int | None,
 ) -> Iterator[Conversation]:
     """
-    The conversations of all files in order, each read only when it is asked for.
+    Yield the conversations of all files in order, each read only when it is asked for.
 
     *reader* None finds out each file's format. *on_bad* is told of every conversation, or whole file,
     that can't be read, and reading goes on after it. *limit* counts the conversations given out.
@@ -135,7 +134,7 @@ def _all(paths: Sequence[Path], reader: Reader | None) -> Iterator[_Found]:
 
 
 def _checked(all_found: Iterable[Conversation | DatasetError], path: Path) -> Iterator[_Found]:
-    """*all_found* in *path*, with what is wrong in the place of a conversation that can't be played."""
+    """Yield *all_found* in *path*, with an error in place of each conversation that can't be played."""
     for number, found in enumerate(all_found, 1):
         if isinstance(found, Conversation):
             try:
@@ -210,7 +209,7 @@ def _readers() -> Mapping[str, Reader]:
 
 def _recognized(path: Path, readers: Mapping[str, Reader]) -> Reader:
     """
-    The one reader that recognizes *path*.
+    Return the one reader that recognizes *path*.
 
     Raises:
         DatasetError: the file can't be read, or none or several recognize it.

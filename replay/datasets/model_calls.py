@@ -98,10 +98,7 @@ class _CallHistory:
 def conversations_of(
     calls: Iterable[ModelCall | tuple[str, DatasetError]],
 ) -> Iterator[Conversation | DatasetError]:
-    """
-    The conversations of all *calls*, in the order in which they begin in the file; one of them that can't be
-    read stands for its conversation.
-    """
+    """Yield the conversations of *calls*, in the order of their first call; an unreadable one as an error."""
     found: dict[str, list[ModelCall] | DatasetError] = {}
     for call in calls:
         if isinstance(call, tuple):

@@ -81,7 +81,7 @@ class NativeReader:
         )
 
     def read(self, path: Path) -> Iterator[Conversation | DatasetError]:
-        """One conversation a line. Raises a ``DatasetError`` if the file can't be opened."""
+        """Yield one conversation a line. Raises a ``DatasetError`` if the file can't be opened."""
         yield from conversations(rows_of_lines(path, _Conversation), _build)
 
 
@@ -164,7 +164,7 @@ def write_native(conversations: Iterable[Conversation], path: Path) -> int:
 
 def native_line(conversation: Conversation) -> bytes:
     """
-    *conversation* as a line of the native format, line end included.
+    Return *conversation* as a line of the native format, line end included.
 
     Raises as ``write_native`` does.
     """

@@ -16,7 +16,7 @@ LEFT_OUT = "left_out"
 
 
 def with_left_out(metadata: Mapping[str, Any], turns: Sequence[Mapping[str, int]]) -> dict[str, Any]:
-    """*metadata*, and what each of the *turns* lost, if any lost anything."""
+    """Return *metadata* with what each of the *turns* lost, if any lost anything."""
     if not any(turns):
         return dict(metadata)
     return {**metadata, LEFT_OUT: [dict(turn) or None for turn in turns]}

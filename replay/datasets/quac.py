@@ -70,7 +70,7 @@ class QuacReader:
 
     def read(self, path: Path) -> Iterator[Conversation | DatasetError]:
         """
-        One conversation a paragraph.
+        Yield one conversation a paragraph.
 
         Raises:
             DatasetError: the file or the CANARD file can't be read.

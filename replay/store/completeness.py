@@ -72,7 +72,7 @@ def keep_first_mark(lock: IO[bytes]) -> None:
 
 
 def read_mark(folder: Path) -> Mark | None:
-    """The furthest mark in *folder*; None where nobody has written the run yet, not there."""
+    """Return the furthest mark in *folder*; None if there is no lock file, as in a copied run."""
     try:
         text = (folder / LOCK).read_bytes()
     except OSError:

@@ -50,5 +50,5 @@ def outline_record(row: Sequence[Any]) -> TurnRecord:
 
 @lru_cache(maxsize=1000)
 def _verdict(valid: int | None, not_judged: str | None) -> Drift:
-    """One object for all turns of a verdict."""
+    """Return a verdict, the same object for all turns with it."""
     return Drift(valid=None if valid is None else bool(valid), mentions=(), mode="", not_judged=not_judged)

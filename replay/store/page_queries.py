@@ -188,7 +188,7 @@ class RunBrowser:
         return self._rows(sql)
 
     def sources(self) -> dict[str, str]:
-        """The recorded conversation's id of each play that has another."""
+        """Return the recorded conversation's id of each play that has another."""
         sql = "SELECT DISTINCT conversation, source FROM turn WHERE source IS NOT NULL"
         return dict(self._rows(sql))
 
@@ -215,7 +215,7 @@ class RunBrowser:
         )
 
     def first_pieces(self) -> list[TimedTurn]:
-        """The time to the first piece of every answer that came in pieces."""
+        """Return the time to the first piece of every answer that came in pieces."""
         return [
             TimedTurn(*row)
             for row in self._rows(
@@ -249,7 +249,7 @@ class RunBrowser:
         )
 
     def noes(self, scorer: str) -> list[RecordKey]:
-        """The turns on which *scorer* says no; none of a scorer that says more than yes and no."""
+        """Return the turns on which *scorer* says no; none if its scores are more than yes and no."""
         of_scorer = "FROM score WHERE scorer = ? AND value"
         if self._rows(
             f"SELECT 1 {of_scorer} NOT IN ('0', '0.0', 'false', '1', '1.0', 'true') LIMIT 1", [scorer]
@@ -261,12 +261,12 @@ class RunBrowser:
     def due(
         self, from_s: float, to_s: float, condition: str = "1", values: Sequence[Any] = ()
     ) -> list[RecordKey]:
-        """The turns due in [*from_s*, *to_s*) of which an SQL *condition* holds."""
+        """Return the turns due in [*from_s*, *to_s*) of which an SQL *condition* holds."""
         sql = f"SELECT {', '.join(RecordKey._fields)} FROM turn WHERE scheduled_s >= ? AND scheduled_s < ?"
         return [RecordKey(*row) for row in self._rows(f"{sql} AND {condition}", [from_s, to_s, *values])]
 
     def conversation(self, id: str) -> Conversation | None:
-        """The conversation as the data has it; *id* may be that of a play of it."""
+        """Return the conversation as the data has it; *id* may be that of a play of it."""
         rows = self._rows(
             "SELECT data FROM conversation WHERE id = coalesce((SELECT source FROM turn"
             " WHERE conversation = CAST(?1 AS TEXT) LIMIT 1), CAST(?1 AS TEXT))",
@@ -275,7 +275,7 @@ class RunBrowser:
         return schema.from_json(rows[0][0], Conversation) if rows else None
 
     def records(self, conversation: str) -> list[TurnRecord]:
-        """All turns of one conversation, by system, policy and depth."""
+        """Return all turns of one conversation, by system, policy and depth."""
         where = " WHERE t.conversation = CAST(? AS TEXT) ORDER BY t.system, t.policy, t.depth"
         rows = self._rows(schema.SELECT_RECORDS + where, [schema.to_bytes(conversation)])
         return [schema.row_record(row) for row in rows]
@@ -283,7 +283,7 @@ class RunBrowser:
     def scores(
         self, conversation: str, scorers: Sequence[str], groups: Iterable[tuple[str, str]]
     ) -> list[TurnScore]:
-        """The observations of one conversation's turns, for these scorers, systems and policies."""
+        """Return the observations of one conversation's turns, for these scorers, systems and policies."""
         sql = (
             f"SELECT {', '.join(StoredScore._fields)} FROM score WHERE scorer = ?"
             " AND system = ? AND policy = ? AND conversation = CAST(? AS TEXT) ORDER BY depth"
@@ -298,7 +298,7 @@ class RunBrowser:
     def verdicts(
         self, conversation: str, judges: Sequence[str], groups: Iterable[tuple[str, str]]
     ) -> list[StoredVerdict]:
-        """The judges' verdicts on one conversation's turns, with their evidence."""
+        """Return the judges' verdicts on one conversation's turns, with their evidence."""
         columns = ", ".join(StoredVerdict._fields)
         sql = (
             f"SELECT {columns} FROM verdict WHERE judge = ? AND system = ? AND policy = ?"

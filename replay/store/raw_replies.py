@@ -25,7 +25,7 @@ _INSERT = f"INSERT INTO raw ({COLUMNS}, data) VALUES (?, CAST(? AS TEXT), ?, ?, 
 
 
 def insert_raw(reply: RawReply, *, at: str, most_bytes: int) -> Statement:
-    """The statement that keeps *reply*, up to *most_bytes* of it."""
+    """Return the statement that keeps *reply*, up to *most_bytes* of it."""
     # Hidden before it is cut, so that no half of a key is left at the end.
     text = reply.data.decode("utf-8", "surrogateescape")
     data = redact_pieces(text).encode("utf-8", "surrogateescape")

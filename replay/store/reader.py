@@ -46,7 +46,7 @@ _IN_ORDER = (
 
 def database_in(folder: Path) -> Path:
     """
-    The database of the run in *folder*.
+    Return the database of the run in *folder*.
 
     Raises:
         RunError: there is none.
@@ -152,7 +152,7 @@ class RunReader:
         )
 
     def contents(self) -> dict[str, str]:
-        """The hash of each conversation's content by its id, in the order of the data."""
+        """Return the hash of each conversation's content by its id, in the order of the data."""
         return dict(self.rows("SELECT id, content FROM conversation ORDER BY position"))
 
     def conversation(self, id: str) -> Conversation:
@@ -166,7 +166,7 @@ class RunReader:
         raise KeyError(id)
 
     def conversations(self) -> Iterator[Conversation]:
-        """The conversations, as the data set had them when the run met them, in order."""
+        """Yield the conversations as the run stored them, in order."""
         return (schema.from_json(data, Conversation) for data in self.conversation_texts())
 
     def expecting(self) -> Iterator[Conversation]:
@@ -177,7 +177,7 @@ class RunReader:
         return (one for one in found if one.expect or any(turn.expect for turn in one.turns))
 
     def conversation_texts(self) -> Iterator[str]:
-        """The same, as the JSON that is stored."""
+        """Yield the stored JSON of the conversations, in order."""
         for (data,) in self.rows("SELECT data FROM conversation ORDER BY position"):
             yield data
 
@@ -193,11 +193,11 @@ class RunReader:
                 self._connection.execute("COMMIT")
 
     def records(self) -> Iterator[TurnRecord]:
-        """All records by conversation, system, policy and depth."""
+        """Yield all records by conversation, system, policy and depth."""
         return map(schema.row_record, self.rows(schema.SELECT_RECORDS + _IN_ORDER))
 
     def outlines(self) -> Iterator[TurnRecord]:
-        """All records in the same order, without their texts: what a table counts."""
+        """Yield all records in the same order, without their texts: what a table counts."""
         return map(outline_record, self.rows(SELECT_OUTLINES + _IN_ORDER))
 
     def rows_from(self, rowid: int) -> Iterator[tuple[int, schema.Row]]:
@@ -212,7 +212,7 @@ class RunReader:
         return int(rowid)
 
     def records_of(self, conversation: str, system: str, policy: str) -> tuple[TurnRecord, ...]:
-        """One conversation as played by one system under one policy, by depth."""
+        """Return one conversation as played by one system under one policy, by depth."""
         where = " WHERE t.conversation = CAST(? AS TEXT) AND t.system = ? AND t.policy = ? ORDER BY t.depth"
         values = [schema.to_bytes(conversation), system, policy]
         return tuple(map(schema.row_record, self.rows(schema.SELECT_RECORDS + where, values)))
@@ -281,7 +281,7 @@ class RunReader:
         return map(raw_reply, self.rows(SELECT_RAW))
 
     def scores(self, scorer: str) -> Iterator[StoredScore]:
-        """All observations of one scorer."""
+        """Yield all observations of one scorer."""
         sql = f"SELECT {', '.join(StoredScore._fields)} FROM score WHERE scorer = ?"
         return map(stored_score, self.rows(sql, [scorer]))
 
@@ -290,7 +290,7 @@ class RunReader:
         return map(check_result, self.rows(SELECT_CHECKS + IN_ORDER))
 
     def verdicts(self, judge: str) -> Iterator[StoredVerdict]:
-        """All verdicts of one judge, by conversation, system, policy and depth."""
+        """Yield all verdicts of one judge, by conversation, system, policy and depth."""
         columns = ", ".join(f"v.{name}" for name in StoredVerdict._fields)
         order = (
             " FROM verdict v JOIN turn t USING (conversation, system, policy, depth)"
@@ -306,6 +306,6 @@ class RunReader:
         return (StoredTally._make([*key, schema.from_json(data, object)]) for *key, data in rows)
 
     def events(self, kind: str) -> list[Any]:
-        """The data of all events of one kind, oldest first."""
+        """Return the data of all events of one kind, oldest first."""
         rows = self.rows("SELECT data FROM event WHERE kind = ? ORDER BY id", [kind])
         return [schema.from_json(data, object) for (data,) in rows]

@@ -147,7 +147,7 @@ def _width(row: Row) -> int:
 
 @cache
 def _insert(width: int, text: str = "?") -> str:
-    """The statement for rows of that *width*; *text* stands for each text that a user or a system wrote."""
+    """Return the INSERT statement for rows of that *width*; *text* is the placeholder of free texts."""
     columns = RECORD_COLUMNS[:width]
     places = (text if column in _TEXTS else "?" for column in columns)
     return f"INSERT INTO turn ({', '.join(columns)}) VALUES ({', '.join(places)})"
@@ -161,7 +161,7 @@ def _with_bytes(row: Row) -> Row:
 
 
 def record_row(record: TurnRecord) -> Row:
-    """The record's values for ``insert_records``. Under load this runs for every turn, so it is spelt out."""
+    """Return the record's values for ``insert_records``; written out, as load runs call it for every turn."""
     drift, usage, timing = record.drift, record.usage, record.timing
     return (
         record.conversation,
@@ -213,7 +213,7 @@ def row_place(row: Row) -> TurnPlace:
 
 
 def row_record(row: Sequence[Any]) -> TurnRecord:
-    """The record of a row from ``SELECT_RECORDS``."""
+    """Return the record of a row from ``SELECT_RECORDS``."""
     v = dict(zip(RECORD_COLUMNS, row, strict=True))
     tokens = {name: v.pop(name) for name in _TOKENS}
     times = {name: v.pop(name) for name in _TIMES}

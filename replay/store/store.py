@@ -326,5 +326,5 @@ def _event(kind: str, data: Any) -> Statement:
 
 
 def now() -> str:
-    """The time as a run's database has it: UTC, ISO 8601, milliseconds."""
+    """Return the current time as a run's database stores it: UTC, ISO 8601, milliseconds."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")

@@ -27,7 +27,7 @@ def insert_step(place: TurnPlace, number: int, asked: str, step: Step) -> list[S
 
 
 def drop_steps(place: TurnPlace) -> Statement:
-    """The statement that forgets the steps of the turn at *place*."""
+    """Return the statement that forgets the steps of the turn at *place*."""
     return Statement(f"DELETE FROM step WHERE {_WHERE}", place_values(place))
 
 
