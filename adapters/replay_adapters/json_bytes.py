@@ -46,7 +46,7 @@ def decode_json(content: bytes) -> Any:
 
 
 def whole_text(pieces: Sequence[str]) -> str:
-    """*pieces* together; halves of a character that came in two of them are one again."""
+    """Return *pieces* together; halves of a character that came in two of them are one again."""
     text = "".join(pieces)
     if text.isascii():
         return text

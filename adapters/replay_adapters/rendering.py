@@ -30,7 +30,7 @@ def rendered(template: Template | TextTemplate, variables: Mapping[str, Any]) ->
 
 
 def request_error(reason: object) -> AdapterRefusedError:
-    """The error for a request that can't be made; nothing has been sent then."""
+    """Return the error for a request that can't be made; nothing has been sent then."""
     return AdapterRefusedError(f"the request can't be made: {reason}", reached=False)
 
 

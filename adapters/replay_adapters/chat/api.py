@@ -42,11 +42,11 @@ class ChatApi(Protocol):
     def fields(
         self, system: str, extra: Mapping[str, Any], parameters: Mapping[str, Any]
     ) -> Mapping[str, Any]:
-        """The body's fields; messages among them are those before the history."""
+        """Return the body's fields; messages among them are those before the history."""
         ...
 
     def shaped(self, messages: Sequence[Message]) -> Iterable[Mapping[str, Any]]:
-        """*messages* as the API has them; calls and results among them are paired."""
+        """Return *messages* in the API's format; calls and results among them are paired."""
         ...
 
     def read(self, reply: HttpReply, value: Any) -> StreamedAnswer:

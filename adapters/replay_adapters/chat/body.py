@@ -76,7 +76,7 @@ class ChatBodies:
 
     def head(self, conversation: Conversation, request: ChatRequest, own: bool) -> bytes:
         """
-        All of *request*'s body that comes before the history; *own* where no other request has the same.
+        Return the part of *request*'s body before the history; *own* if no other request has the same.
 
         Raises:
             AdapterRefusedError: a template can't be filled in, or what comes out is not JSON.
@@ -100,7 +100,7 @@ class ChatBodies:
         return head
 
     def encoded(self, messages: Sequence[Message]) -> bytes:
-        """*messages* with a comma after each; without the instructions that don't stand among them."""
+        """Return *messages* with a comma after each; without the instructions that don't stand among them."""
         if self.prompts != "in place":
             told = instructions(messages)
             messages = [message for message in messages if message not in told]
@@ -123,7 +123,7 @@ class ChatBodies:
         return self.encoded(exchange.messages)
 
     def encoded_question(self, request: ChatRequest) -> bytes:
-        """The question's messages and the steps since."""
+        """Return the question's messages and the steps since."""
         asked_with = request.asked_with if self._as_recorded else instructions(request.asked_with)
         return self.encoded((*question_messages(request.question, asked_with), *request.steps))[:-1]
 
@@ -142,7 +142,7 @@ class ChatBody:
 
     def of(self, request: ChatRequest) -> bytes:
         """
-        The body for *request*.
+        Return the body for *request*.
 
         Raises:
             AdapterRefusedError: a template can't be filled in, or what comes out is not JSON.

@@ -59,7 +59,7 @@ class CallPieces:
 
     def whole(self, *, after: int) -> tuple[ToolCall, ...]:
         """
-        The calls that name a tool. One without an id gets one that counts on *after* so many calls before.
+        Return the calls that name a tool; missing ids are numbered on from *after* earlier calls.
 
         Raises:
             ValueError: arguments are nested too deeply.

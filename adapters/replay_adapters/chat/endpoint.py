@@ -162,7 +162,7 @@ def _is_whole(reply: HttpReply) -> bool:
 
 
 def _without_text(reply: HttpReply, found: StreamedAnswer) -> AdapterReplyError:
-    """An error that says why there is no text."""
+    """Return an error that says why there is no text."""
     if found.refused:
         why, step = "answered with a refusal of the model", "that is all it has to say to this question"
     else:

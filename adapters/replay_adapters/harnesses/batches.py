@@ -29,7 +29,7 @@ class Batches(Generic[Q, A]):
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="batches")
 
     async def put(self, question: Q) -> A:
-        """The answer to *question*. Raises whatever the function raises for it."""
+        """Return the answer to *question*. Raises whatever the function raises for it."""
         answered: asyncio.Future[A | Exception] = asyncio.get_running_loop().create_future()
         self._waiting.append((question, answered))
         self._put_soon()

@@ -57,5 +57,5 @@ def _has_status(error: Any) -> bool:
 
 
 def one_line(error: BaseException) -> str:
-    """*error* on one line."""
+    """Return *error* on one line."""
     return f"{type(error).__name__}: {' '.join(str(error).split())[:500]}"

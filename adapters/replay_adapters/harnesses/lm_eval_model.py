@@ -37,7 +37,7 @@ def check_known(model: str) -> None:
 
 def made(model: str, own: Any, model_args: Mapping[str, Any]) -> Any:
     """
-    The ``LM`` that *own* is or gives, or lm-eval's own *model* where that is None.
+    Return the ``LM`` that *own* is or returns, or lm-eval's own *model* if *own* is None.
 
     Raises:
         TypeError: it is none. Whatever making it raises, too.

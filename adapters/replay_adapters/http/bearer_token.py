@@ -15,7 +15,9 @@ _TOKEN = re.compile(r"[!-~]+(?: +[!-~]+)*")
 
 def bearer_token(reply: HttpReply, value: Any, name: str, step: str) -> str:
     """
-    The token called *name* in *value*, the JSON of *reply*; *step* is the next step where there is none.
+    Return the token called *name* in *value*, the JSON of *reply*.
+
+    *step* is the advice to give if there is none.
 
     Raises:
         AdapterReplyError: there is none, or it holds what no header can.

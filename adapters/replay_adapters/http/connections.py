@@ -47,7 +47,7 @@ def new_session(
     connector: aiohttp.TCPConnector,
     trace_configs: list[aiohttp.TraceConfig] | None = None,
 ) -> aiohttp.ClientSession:
-    """A session without deadlines and cookies, that sends everything once."""
+    """Return a session without deadlines and cookies, that sends everything once."""
     session = aiohttp.ClientSession(
         connector=connector,
         timeout=aiohttp.ClientTimeout(total=None, connect=None, sock_connect=None, sock_read=None),
@@ -78,7 +78,7 @@ class StrictConnector(aiohttp.TCPConnector):
         traces: list[Trace],
         timeout: aiohttp.ClientTimeout,  # noqa: ASYNC109 - the library's parameter
     ) -> Connection:
-        """A connection on which nothing has come."""
+        """Return a connection on which nothing has been received."""
         key = req.connection_key
         _over_used.set(False)
         while True:

@@ -24,7 +24,11 @@ SPELL_OUT_ADDRESS = (aiohttp.ClientResponseError, aiohttp.InvalidURL)
 def refusal(
     place: str, status: int, headers: Mapping[str, str], content: bytes, secrets: Secrets, key_hint: str
 ) -> AdapterError:
-    """The error for a reply with *status*, none of 2xx; *key_hint* is the next step after a 401 or 403."""
+    """
+    Return the error for a reply with *status*, none of 2xx.
+
+    *key_hint* is the next step after a 401 or 403.
+    """
     wait_s = retry_after_s(headers, datetime.now(UTC))
     said = excerpt(content, secrets)
     step = next_step(status, headers, key_hint)
@@ -34,7 +38,11 @@ def refusal(
 def refused(
     status: int | None, message: str, retry_after_s: float | None = None, *, reached: bool = False
 ) -> AdapterError:
-    """An error by *status*; *reached* is whether a 429 may have come after the question was taken in."""
+    """
+    Return an error by *status*.
+
+    *reached* is whether a 429 may have come after the question was taken in.
+    """
     if status == 429:
         # Usually turned away at the door, so that the question is in nobody's history.
         return AdapterRateLimitedError(

@@ -143,7 +143,7 @@ class EventPaths:
 
     def events(self, reply: HttpReply) -> Events:
         """
-        The events of *reply*.
+        Return the events of *reply*.
 
         Raises:
             AdapterReplyError: there are none, or one of them isn't JSON.
@@ -200,7 +200,7 @@ class EventPaths:
 
     def answer(self, reply: HttpReply, events: Events, passages: ReplyPath, steps: ReplyPath) -> ChatReply:
         """
-        The answer that *events* of *reply* make.
+        Return the answer that *events* of *reply* make.
 
         Raises:
             AdapterCutOffError: it is not complete.
@@ -241,7 +241,7 @@ class EventPaths:
 
 def _text_at(path: ReplyPath, reply: HttpReply, value: Any) -> str | None:
     """
-    The text at *path* in *value*, an event of *reply*; None where nothing, null or false stands there.
+    Return the text at *path* in *value*, an event of *reply*; None for nothing, null or false.
 
     Raises:
         AdapterReplyError: something else stands there.
@@ -254,7 +254,7 @@ def _text_at(path: ReplyPath, reply: HttpReply, value: Any) -> str | None:
 
 
 def _texts(reply: HttpReply) -> Events:
-    """The bits of a text; half a character belongs to the bit that completes it."""
+    """Return the bits of a text; half a character belongs to the bit that completes it."""
     decoder = codecs.getincrementaldecoder(reply.charset)("replace")
     texts = [*map(decoder.decode, reply.reads)]
     if texts and reply.broken is None:

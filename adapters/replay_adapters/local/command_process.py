@@ -43,7 +43,7 @@ class OutputLine:
         return None
 
     def excerpt(self) -> str:
-        """The line's beginning, fit to be shown."""
+        """Return the line's beginning, without secrets."""
         return excerpt(self.content, self.secrets)
 
 

@@ -106,7 +106,7 @@ class ScriptedFault:
         )
 
     def error(self) -> AdapterError:
-        """The error to raise; ``hang`` has none."""
+        """Return the error to raise; ``hang`` has none."""
         status = self.status or 429 if self.kind == "rate-limited" else self.status
         at_the_door = self.kind in ("connection", "rate-limited")
         passing = self.kind == "refused" and status is not None and (status in (408, 409) or status >= 500)

@@ -58,7 +58,7 @@ class WebSocketFrame:
         return None
 
     def excerpt(self) -> str:
-        """The frame's beginning, fit to be shown."""
+        """Return the frame's beginning, fit to be shown."""
         return excerpt(self.text.encode("utf-8", "replace"), self.secrets)
 
 
@@ -137,7 +137,7 @@ class Socket:
 
     async def receive(self) -> WebSocketFrame | ClosedFrame:
         """
-        The next frame, or the connection's end, after which there is nothing to be received.
+        Return the next frame, or the connection's end, after which there is nothing to be received.
 
         Raises:
             AdapterReplyError: what came is too large, no text, or no WebSocket frame.
@@ -244,7 +244,7 @@ class WebSocketClient:
 
     async def connect(self, url: str, headers: Mapping[str, str] | None = None) -> Socket:
         """
-        A connection to *url*, opened with *headers* beside those of all.
+        Return a connection to *url*, opened with *headers* beside those of all.
 
         Raises:
             AdapterError: there is none to be had. Nothing has been asked then.
@@ -287,7 +287,7 @@ class WebSocketClient:
 
 
 def _unasked(error: AdapterError) -> AdapterError:
-    """*error* of an ask whose question was not sent yet."""
+    """Return *error* of an ask whose question was not sent yet."""
     error.reached = False
     return error
 
