@@ -212,7 +212,7 @@ class ToolLoopError(AdapterError):
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
     """
-    Within it, *path* is written.
+    Turn a failure to write *path* within the block into an error of ours.
 
     Raises:
         InputError: it can't be.

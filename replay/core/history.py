@@ -70,7 +70,7 @@ class PlayedTurn(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
 def gold_history(conversation: Conversation, depth: int) -> tuple[Exchange, ...]:
     """
-    Recorded questions with gold answers before *depth* (1-based).
+    Return the recorded questions with gold answers before *depth* (1-based).
 
     A turn whose gold answer is unknown is left out: there is nothing to show for it, and a
     predicted answer must never stand in a gold history.
@@ -89,7 +89,7 @@ def _exchange(question: str, answer: str, steps: tuple[Message, ...]) -> Exchang
 
 
 def own_history(played: Sequence[PlayedTurn]) -> tuple[Exchange, ...]:
-    """Questions as really asked, with the answers the system really gave."""
+    """Return the questions as really asked, with the answers that the system really gave."""
     return tuple([exchange for p in played for exchange in p.exchanges])
 
 

@@ -45,11 +45,11 @@ class LevelPlayer(Protocol):
         ...
 
     def opened(self) -> AbstractAsyncContextManager[object]:
-        """Around the run: all that it plays with is open."""
+        """Open everything that is played with, for the time of the run."""
         ...
 
     async def prepare(self) -> float:
-        """Be ready for the next level; return how many seconds before its beginning it has to be given."""
+        """Prepare the next level; return how many seconds before its beginning it has to be given."""
         ...
 
     async def play(self, level: Level) -> LevelOutcome:
@@ -69,11 +69,11 @@ class LoadObserver(Protocol):
     def level_began(self, level: Level) -> None: ...
 
     def counted(self, count: Count) -> None:
-        """*count* is what came since the last call."""
+        """Take note of *count*, what was counted since the last call."""
         ...
 
     def level_over(self, level: Level, result: Mapping[str, Any]) -> None:
-        """*result* as the run's ``level`` event has it."""
+        """Take note of the *result* of a level, as in the run's ``level`` event."""
         ...
 
 
@@ -89,7 +89,7 @@ def check_hosts(assembly: Assembly, may_load: Iterable[str]) -> None:
 
 def hosts_under_load(assembly: Assembly) -> list[str]:
     """
-    Hosts that *assembly*'s scenario would reach and that have to be confirmed.
+    Return the hosts that *assembly*'s scenario would reach and that need confirmation.
 
     Those of its systems, and of whatever its policies, resolver and judges ask.
     """

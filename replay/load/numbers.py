@@ -167,7 +167,7 @@ class _Columns:
         }
 
     def asks(self, conversation: NDArray[np.int32] | None = None) -> Asks:
-        """*conversation* says which conversation each belongs to, where that is asked for."""
+        """Return the columns of all asks; *conversation* tells the conversation of each, if needed."""
         return Asks(
             **self._columns,
             conversation=np.zeros(len(self.rows), dtype=np.int32) if conversation is None else conversation,
@@ -270,7 +270,7 @@ class _Columns:
 
     @staticmethod
     def _key(level: NDArray[Any], group: NDArray[Any], depth: NDArray[Any]) -> NDArray[np.int64]:
-        """Level, group and depth in 31 bits."""
+        """Return level, group and depth as one number of 31 bits."""
         key: NDArray[np.int64] = (
             (level.astype(np.int64) << 22) | (group.astype(np.int64) << 14) | depth.clip(0, 2**14 - 1)
         )

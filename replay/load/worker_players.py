@@ -58,7 +58,7 @@ class WorkerLevelPlayer:
 
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[Self]:
-        """Around the run: all are there, know what is to be played, and are ready."""
+        """Start the processes for the time of the run; they know their job and are ready."""
         check_platform("load.workers")
         await self._store.flush()  # they read the conversations there
         with shared_memory(self._systems) as memory:

@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 def run_on_loop(main: Coroutine[Any, Any, T]) -> T:
-    """``asyncio.run`` on the fastest loop there is."""
+    """Run *main* like ``asyncio.run``, on the fastest event loop available."""
     try:
         import uvloop
     except ImportError:  # there is none for Windows

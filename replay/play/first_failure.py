@@ -13,7 +13,7 @@ T = TypeVar("T")
 @contextmanager
 def first_failure() -> Iterator[None]:
     """
-    Around a task group: raises the failure itself instead of a group of them.
+    Raise the first failure of the task group in the block, instead of an exception group.
 
     What went wrong first is what the caller can act on; the rest hangs on as its context, or as its cause
     where it has none of its own.

@@ -37,7 +37,7 @@ class LagSummary:
 
 
 def worst(summaries: Iterable[LagSummary]) -> LagSummary | None:
-    """Quantiles can't be added, and the worst is what matters: that of most lag, None of none."""
+    """Return the summary with the most lag, since quantiles can't be added; None for none."""
     return max(summaries, key=lambda lag: (lag.p99_s, lag.max_s), default=None)
 
 

@@ -45,7 +45,7 @@ class RecordSink(Protocol):
     """Where records go."""
 
     def write(self, record: TurnRecord) -> Awaitable[None]:
-        """To be awaited until *record* is durable. Cancelling the wait doesn't take the record back."""
+        """Return an awaitable that is done when *record* is durable; cancelling it doesn't undo the write."""
         ...
 
 

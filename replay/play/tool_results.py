@@ -187,7 +187,7 @@ class RecordedResults:
 
 
 def _recorded(steps: Sequence[Message], name: str) -> list[tuple[Any, str]]:
-    """Arguments and result of each call of the tool *name* whose result was recorded, in order."""
+    """Return arguments and result of each recorded call of the tool *name*, in order."""
     results: dict[str | None, list[Message]] = {}
     for message in steps:
         if message.role == "tool":

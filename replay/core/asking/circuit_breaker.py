@@ -22,12 +22,12 @@ class CircuitBreaker(Protocol):
     """Why nothing more is to be asked; to be raised once the failure is recorded."""
 
     def answered(self, name: str) -> None:
-        """An ask of the endpoint *name* was answered."""
+        """Count an answered ask of the endpoint *name*."""
         ...
 
     async def failed(self, name: str, error: AdapterError) -> None:
         """
-        An ask of the endpoint *name* failed for good.
+        Count a final failure of an ask of the endpoint *name*.
 
         Raises:
             RunStoppedError: it refuses our key and has answered nothing yet. The ask counts as not made:

@@ -18,7 +18,7 @@ class _NonJsonConstantError(ValueError):
 
 
 def _refuse_constant(constant: str) -> NoReturn:
-    """NaN and Infinity stand for numbers that there are none of (RFC 8259, section 6)."""
+    """Refuse NaN and Infinity, which JSON does not have (RFC 8259, section 6)."""
     raise _NonJsonConstantError(f"the object holds {constant}, which is no JSON")
 
 

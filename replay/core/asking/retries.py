@@ -64,7 +64,7 @@ class Watcher(Protocol):
     def sent(self, attempt: int) -> None: ...
 
     def failed(self, attempt: int, error: AdapterError, pause_s: float | None) -> None:
-        """*pause_s* later it is tried again; None where it was the last attempt."""
+        """Note a failed attempt; the next one follows after *pause_s*, or none if that is None."""
         ...
 
 
@@ -166,7 +166,7 @@ class RetryingClient:
     def _retry_delay(
         self, error: AdapterError, attempt: int, since_failure_s: float, place: tuple[object, ...]
     ) -> float | None:
-        """Seconds to wait before asking again, the same in each run; None when the failure is final."""
+        """Return the seconds to wait before asking again, equal in each run; None for a final failure."""
         patience = self._patience
         if not error.retryable or attempt >= patience.attempts:
             return None

@@ -18,7 +18,7 @@ async def open_session(
     adapter: Adapter, conversation: Conversation, unclosed: Callable[[AdapterError], None] = lambda _: None
 ) -> AsyncIterator[Session]:
     """
-    A session of *adapter* for *conversation*.
+    Open a session of *adapter* for *conversation* until the block ends.
 
     Where it can't be closed all was asked and answered by then, so that is no failure of the block: it is
     logged, and handed to *unclosed*.

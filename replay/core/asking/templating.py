@@ -213,7 +213,7 @@ def _parts(tree: nodes.Template) -> _Parts | None:
 
 
 def _path(node: nodes.Node) -> tuple[str, ...]:
-    """``("conversation", "id")`` for ``conversation.id``; empty for anything but names with dots."""
+    """Return ``("conversation", "id")`` for ``conversation.id``; empty for anything but names with dots."""
     if isinstance(node, nodes.Name):
         return (node.name,)
     # What a dict has as an attribute, Jinja takes rather than an item of that name.

@@ -36,7 +36,7 @@ PLAIN_TYPES = {
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """``; did you mean "x"?`` for a likely misspelling of one of *known*, else an empty string."""
+    """Return ``; did you mean "x"?`` for a likely misspelling of one of *known*, else an empty text."""
     close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
     return f'; did you mean "{close[0]}"?' if close else ""
 

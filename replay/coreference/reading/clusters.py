@@ -16,7 +16,7 @@ from replay.coreference.reading.words import PRONOUNS, words
 
 
 def read_all(resolver: Resolver, documents: Sequence[Document]) -> list[tuple[Reading, ...]]:
-    """Readings from any resolver: its own where it gives them, else derived from its clusters."""
+    """Return the readings of any resolver: its own, else derived from its clusters."""
     if isinstance(resolver, MentionReader):
         return resolver.read(documents)
     found = zip(documents, resolver.resolve(documents), strict=True)

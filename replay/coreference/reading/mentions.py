@@ -271,7 +271,7 @@ def _demonstrated_noun(line: Sequence[Token], at: int) -> int | None:
 
 
 def _one_at(question: str, line: Sequence[Token], at: int) -> Mention | None:
-    """ "the second one", "the cheaper", "which ones": one or some of several that were said."""
+    """Return the mention "the second one", "the cheaper", "which ones" at a token; None if there is none."""
     first = _normal(line, at + 1)
     if line[at].normal == "which":
         if first in ("one", "ones"):
@@ -308,7 +308,7 @@ def _one_at(question: str, line: Sequence[Token], at: int) -> Mention | None:
 
 
 def _adverb_at(question: str, line: Sequence[Token], at: int) -> Mention | None:
-    """ "there" and "then" where they point to a place or a time."""
+    """Return the mention "there" or "then" at a token, if it points to a place or a time."""
     token, before, after = line[at], _normal(line, at - 1), _normal(line, at + 1)
     if token.normal == "there":
         exists = after in _EXISTS or before in _EXISTS - {"had", "been"}

@@ -47,7 +47,7 @@ class Document:
     """How many of these texts stand here without their middle."""
 
     def text(self) -> str:
-        """``[title. section. background] question answer ... <Q> question``, joined by single spaces."""
+        """Return ``[title. section. background] question answer ... <Q> question``, joined by spaces."""
         return self.context() + self.question
 
     def context(self) -> str:
@@ -170,5 +170,5 @@ class MentionReader(Protocol):
     """A resolver that says of each mention in the question what it refers to."""
 
     def read(self, documents: Sequence[Document]) -> list[tuple[Reading, ...]]:
-        """Readings of the question's mentions for each document, in order of position."""
+        """Return the readings of the question's mentions for each document, in order of position."""
         ...

@@ -120,7 +120,7 @@ def tokens(text: str) -> list[Token]:
 
 
 def words(text: str) -> tuple[str, ...]:
-    """Normal forms of the words of *text*, punctuation and clitics left out."""
+    """Return the normal forms of the words of *text*, without punctuation and clitics."""
     return tuple([normal_form(token) for token in _tokens_in(text).findall(text) if token[0].isalnum()])
 
 
@@ -130,7 +130,7 @@ def _tokens_in(text: str) -> re.Pattern[str]:
 
 @lru_cache(maxsize=8192)
 def content_words(text: str) -> tuple[str, ...]:
-    """Normal forms of the words of *text* that are no function words; may be empty."""
+    """Return the normal forms of the words of *text* that are no function words; may be empty."""
     return tuple(word for word in words(text) if word not in FUNCTION_WORDS)
 
 
@@ -146,7 +146,7 @@ def comparable_words(text: str) -> tuple[str, ...]:
 
 
 def word_f1(first: Sequence[str], second: Sequence[str]) -> float:
-    """F1 of two bags of words, in [0, 1]; symmetric; 0 when either is empty."""
+    """Return the F1 of two bags of words, in [0, 1]; symmetric; 0 if either is empty."""
     shared = sum((Counter(first) & Counter(second)).values())
     return 2 * shared / (len(first) + len(second)) if shared else 0.0
 

@@ -97,7 +97,7 @@ class FastcorefResolver:
 
     def _batches(self, built: Any, tokens: Sequence[int]) -> Iterator[list[int]]:
         """
-        Numbers of documents that go together: of one length in segments, and few enough.
+        Yield the numbers of documents that go together: of one length in segments, and few enough.
 
         A document padded by a whole segment of nothing could be changed by it.
         """
@@ -127,7 +127,7 @@ class _Cut:
     tokens: int
 
     def clusters(self, found: Sequence[Sequence[compat.WordSpan]]) -> list[Cluster]:
-        """In characters: no span twice, none over the gap, no cluster of less than two spans."""
+        """Return the clusters in characters: no span twice, none over the gap, no cluster of one span."""
         clusters = []
         for cluster in found:
             spans = {

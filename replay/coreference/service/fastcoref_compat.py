@@ -121,7 +121,7 @@ def _fit(network: Any) -> None:
 
 @contextmanager
 def _missing_weights(network: Any) -> Iterator[list[str]]:
-    """Collects the names of weights that the file did not hold; poolers and positions don't count."""
+    """Collect the names of weights missing in the file; poolers and positions don't count."""
     missing: list[str] = []
     original = network.from_pretrained
 

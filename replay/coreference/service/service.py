@@ -134,7 +134,7 @@ class CoreferenceService:
 
     async def read(self, document: Document, *, gold: bool = False) -> tuple[Reading, ...]:
         """
-        Readings of the mentions in the document's question.
+        Return the readings of the mentions in the document's question.
 
         *gold* says that the document depends on the data set alone: where resolving is slow, the
         result is kept on disk and found there by later runs.
@@ -150,7 +150,7 @@ class CoreferenceService:
 
     def read_ahead(self, recorded: Document) -> None:
         """
-        Have the *recorded* history of a question read that will be asked about soon, when nothing else waits.
+        Read the *recorded* history of a question that will be asked about soon, at low priority.
 
         So that it is known once the system has answered; whoever asks out of the way is in no hurry.
         """

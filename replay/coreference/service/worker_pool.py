@@ -130,7 +130,7 @@ async def _in_pool(pool: Executor | None, function: Callable[..., T], batch: Seq
 
 
 def _end(pool: Executor | None) -> None:
-    """Nobody waits for what still runs there."""
+    """Shut *pool* down, killing or cancelling what is left to do there."""
     if isinstance(pool, LokyPool):
         pool.shutdown(wait=True, kill_workers=True)
     elif pool is not None:

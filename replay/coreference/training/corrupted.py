@@ -46,7 +46,7 @@ def corrupt(
     examples: Sequence[Example], *, seed: int = 0, harmless: bool = False
 ) -> Iterator[CorruptedExample]:
     """
-    Every example with each of its last ``BACK`` answers replaced in the ways of ``WRONG``.
+    Yield every example with each of its last ``BACK`` answers replaced in the ways of ``WRONG``.
 
     With *harmless* in the other ways too. Answers come from dialogs of the same source.
     """

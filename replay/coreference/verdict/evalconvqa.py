@@ -154,7 +154,7 @@ def _with_names(
 
 
 def _compared(document: Document, clusters: Sequence[Cluster], skip_entity: bool) -> list[Reading]:
-    """Of each cluster that ends in the question its last mention, read as the mention that names it."""
+    """Return a reading of the last mention of each cluster that ends in the question, by its name."""
     text, question_start = document.text(), len(document.context())
     kept: list[tuple[CharSpan, CharSpan]] = []
     for cluster in clusters:

@@ -54,7 +54,7 @@ def standalone_questions(
     min_probability: float = MIN_PROBABILITY,
 ) -> tuple[StandaloneQuestion, ...]:
     """
-    Every question of *conversation*, rewritten after the *window* recorded exchanges before it.
+    Return every question of *conversation*, rewritten after the *window* exchanges before it.
 
     With *background*, title, section and background are read as well. A reading less probable than
     *min_probability* changes nothing, where *resolver* gives probabilities. A question in a language that

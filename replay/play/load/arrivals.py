@@ -15,7 +15,7 @@ from itertools import count
 
 
 def constant_arrivals(rate_per_s: float) -> Iterator[float]:
-    """0, 1 / rate, 2 / rate, ...; from their numbers, so that no error adds up over a long run."""
+    """Yield 0, 1 / rate, 2 / rate, ..., each computed from its number so that no error adds up."""
     return (number / rate_per_s for number in count())
 
 

@@ -183,7 +183,7 @@ class _SessionPacer:
 
 
 async def _keep_coming(stage: _LevelState, sessions: Iterator[UserSession], after_s: float) -> None:
-    """One user who begins the next conversation when the one before is over."""
+    """Play as one user who begins the next conversation when the one before is over."""
     moment = stage.start + after_s
     if not stage.admits(moment) or not await stage.wait_until(moment):
         return
@@ -197,7 +197,7 @@ async def _keep_coming(stage: _LevelState, sessions: Iterator[UserSession], afte
 async def _arrive(
     stage: _LevelState, sessions: Iterator[UserSession], tasks: asyncio.TaskGroup, max_open: int
 ) -> None:
-    """Users who come when they are due, whatever the system does."""
+    """Play users who arrive when they are due, whatever the system does."""
     room = asyncio.Semaphore(max_open)
     full_until = float("-inf")
     for session in sessions:

@@ -63,7 +63,7 @@ class LatenessCounter:
         self._done_s: dict[Hashable, float] = {}
 
     def add(self, record: TurnRecord, *, counts: bool) -> None:
-        """The next *record* of its play; what it says of lateness *counts*, or not."""
+        """Add the next *record* of its play; its lateness is only included if it *counts*."""
         timing = record.timing
         if timing is None:
             return
@@ -79,7 +79,7 @@ class LatenessCounter:
             self._later.add(timing.sent_s - max(timing.scheduled_s, before_s))
 
     def forget(self, conversation: str, system: str, policy: str) -> None:
-        """This play is over."""
+        """Forget a play that is over."""
         self._done_s.pop((conversation, system, policy), None)
 
     def take(self, *, first_turns: bool) -> LatenessSummary | None:
@@ -111,7 +111,7 @@ class _Durations:
             self.histogram()
 
     def histogram(self) -> DurationHistogram:
-        """Of all there were."""
+        """Return a histogram of all durations."""
         import numpy as np
 
         self._counted.record_all(np.array(self._new))

@@ -114,7 +114,7 @@ class DurationHistogram:
     @classmethod
     def decode(cls, encoded: str) -> Self:
         """
-        Inverse of ``encode``.
+        Return the histogram that ``encode`` encoded.
 
         Raises:
             ValueError: *encoded* is not such a histogram.

@@ -118,7 +118,7 @@ def think_rng(seed: int, play_number: int) -> random.Random:
 
 def _recorded_gap_s(conversation: Conversation, depth: int) -> float:
     """
-    From the recorded answer to the question at *depth*.
+    Return the seconds from the recorded answer to the question at *depth*.
 
     Where the data doesn't say when an answer came, from question to question; such a gap holds the
     time that the recorded system took as well.

@@ -72,7 +72,7 @@ class Pipeline:
         self._changed = Condition()
 
     def offer(self, number: int, records: bytes | None) -> None:
-        """*records* is the pickle of a slice, or None where there is none of that *number*, nor after it."""
+        """Offer the slice *number*, a pickle; None if there is none of that number, nor after it."""
         with self._changed:
             if records is None:
                 self._end = number
@@ -95,7 +95,7 @@ class Pipeline:
         return number in self._slices or number in self._done or number == self._end
 
     def joined(self) -> None:
-        """One actor more of the stage has begun."""
+        """Count one more actor of the stage."""
         with self._changed:
             self._actors += 1
 
