@@ -133,7 +133,7 @@ def _dialogs(path: Path) -> Iterator[tuple[SourceLocation, _Dialog | DatasetErro
 
 
 def _rows_by_dialog(path: Path) -> Mapping[str | int, list[tuple[SourceLocation, _Row | DatasetError]]]:
-    """Rows by dialog; a row so bad that it tells no dialog stands alone, by its item number."""
+    """Return the rows by dialog; a row that names no dialog stands alone, by its item number."""
     decoder, owner = decoder_of(_Row), decoder_of(_Owner)
     found: dict[str | int, list[tuple[SourceLocation, _Row | DatasetError]]] = {}
     for place, raw in rows_of_list(path, msgspec.Raw):

@@ -127,7 +127,12 @@ class ChatReader:
         )
 
     def read(self, path: Path) -> Iterator[Conversation | DatasetError]:
-        """One conversation a line, item or thread. Raises a ``DatasetError`` if the file can't be opened."""
+        """
+        Yield one conversation a line, item or thread.
+
+        Raises:
+            DatasetError: the file can't be opened.
+        """
         kind = self._row_type()
         if self.thread_field:
             yield from conversations(self._threads(path, self.thread_field), self._build)
@@ -168,7 +173,7 @@ class ChatReader:
 
     def _lifted(self, row: dict[str, Any], kind: type[Any], place: SourceLocation) -> Any:
         """
-        *row* as a *kind*, in which what stands within other fields is a field of its own: ``author.role``.
+        Return *row* as *kind*, with nested fields lifted to fields of their own: ``author.role``.
 
         Raises:
             DatasetError: it is none.

@@ -75,7 +75,7 @@ class ChatTurn:
         self._steps += messages
 
     def call(self, message: Message) -> None:
-        """A message with calls. Those in a row are one message, as endpoints have calls at once."""
+        """Add a message with tool calls; several in a row become one message."""
         if self._steps and self._steps[-1].tool_calls and not self.answers and not message.text:
             calls = self._steps[-1].tool_calls + message.tool_calls
             self._steps[-1] = replace(self._steps[-1], tool_calls=calls)
@@ -95,7 +95,7 @@ class ChatLogParser:
     """Instructions that nothing has followed yet."""
 
     def tell(self, role: str, said: ParsedMessage, at: Any) -> None:
-        """A message of any role, said *at* a time as the log writes it; a tool's has its results."""
+        """Add a message of any role, said *at* a time as the log writes it; a tool's has its results."""
         match role:
             case "system" | "developer":
                 self.instruct(role, said.text)
@@ -138,11 +138,11 @@ class ChatLogParser:
         )
 
     def instruct(self, role: Literal["system", "developer"], prompt: str) -> None:
-        """The system is told something."""
+        """Add an instruction to the system."""
         self._before_next(Message(role=role, text=prompt))
 
     def ask(self, said: ParsedMessage, asked_at: Any) -> None:
-        """The user says something: a question, or more of one."""
+        """Add a message of the user: a question, or more of one."""
         if not self.turns or self.turns[-1].acted:
             self.turns.append(ChatTurn(asked_with=[]))
         turn = self.turns[-1]
@@ -154,7 +154,7 @@ class ChatLogParser:
         turn.asked_at = asked_at
 
     def answer(self, said: ParsedMessage, answered_at: Any) -> None:
-        """The assistant says something, or calls tools."""
+        """Add a message of the assistant, with or without tool calls."""
         turn = self._acting(bool(said.calls))
         if turn is None:
             self._before_next(Message(role="assistant", text=said.text))
@@ -169,7 +169,7 @@ class ChatLogParser:
             turn.answered_at = answered_at
 
     def take_results(self, results: Iterable[Message]) -> None:
-        """Tools have returned something."""
+        """Add results of tools."""
         for result in results:
             turn = self._acting(True)
             if turn is not None:

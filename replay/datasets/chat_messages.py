@@ -130,7 +130,7 @@ def calls_in_text(said: ParsedMessage, place: SourceLocation, at: str) -> Parsed
 
 def item_of(message: Any, place: SourceLocation, at: str) -> tuple[str, ParsedMessage] | None:
     """
-    Role and content of a message that has no role but a type: an item of Responses. None where it is none.
+    Return role and content of a typed item of the Responses API; None for any other message.
 
     Raises:
         DatasetError: it is a call without a name.

@@ -175,7 +175,7 @@ class _RowRun:
 def _runs(
     rows: Iterator[tuple[SourceLocation, _CsvRow | DatasetError]],
 ) -> Iterator[tuple[SourceLocation, list[_CsvRow] | DatasetError]]:
-    """Rows of one conversation together, or why they can't be used."""
+    """Yield the rows of one conversation together, or why they can't be used."""
     began: dict[str, int | None] = {}
     run: _RowRun | None = None
     stray: DatasetError | None = None  # a bad row that may belong to the run before or after it

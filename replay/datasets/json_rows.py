@@ -83,8 +83,7 @@ def rows_of_list(
     path: Path, row_type: type[T], *, key: str | None = None
 ) -> Iterator[tuple[SourceLocation, T | DatasetError]]:
     """
-    Each item of the list that *path* is, or has under *key* (``a.b`` of the object under ``a``), as
-    *row_type*, or why it can't be.
+    Yield the items of the list in *path*, or under *key* in it, as *row_type*, or why it can't be.
 
     The file is read whole, but each item is decoded only when its turn comes.
 

@@ -120,7 +120,7 @@ def _call(row: Row, place: SourceLocation) -> ModelCall | tuple[str, DatasetErro
 
 
 def _snake(name: str) -> str:
-    """``trace_id`` of ``traceId``."""
+    """Return ``trace_id`` for ``traceId``."""
     return _CAPITAL.sub(lambda match: f"_{match[0].lower()}", name)
 
 

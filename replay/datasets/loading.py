@@ -186,7 +186,7 @@ def _unlike(all_found: Iterator[_Found]) -> Iterator[Conversation | DatasetError
 
 def _readers() -> Mapping[str, Reader]:
     """
-    Every installed reader that needs no settings, by name.
+    Return every installed reader that needs no settings, by name.
 
     Raises:
         PluginError: one of them is none.

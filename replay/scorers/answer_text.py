@@ -117,7 +117,7 @@ def check_patterns(patterns: Sequence[str]) -> None:
 
 
 def patterns_signature(patterns: Sequence[str]) -> str:
-    """``default``, ``quac`` for none beside QuAC's mark, or a short digest of other patterns."""
+    """Return ``default``, ``quac`` for none beside QuAC's mark, or a short digest of other patterns."""
     if tuple(patterns) == DECLINING_PATTERNS:
         return "default"
     if not patterns:

@@ -53,7 +53,7 @@ class Bleu4:
         check_patterns(self.declining)
 
     def observe(self, records: Sequence[TurnRecord]) -> list[list[int] | Unscored]:
-        """Matches of each order, runs of each order, the answer's length, the nearest reference's."""
+        """Return matches and runs of each order, the answer's length and the nearest reference's."""
         found = [texts_of(record, self.declining, self.answerable_only) for record in records]
         return [one if isinstance(one, Unscored) else self._counts(*one) for one in found]
 

@@ -195,7 +195,7 @@ def fuzzy(
     declining: tuple[str, ...] = DECLINING_PATTERNS,
 ) -> ReferenceScore:
     """
-    The scorer ``fuzzy``: share of answers that match a reference at least as well as *threshold*, in [0, 1].
+    Return the scorer ``fuzzy``: share of answers that match a reference well enough, in [0, 1].
 
     With a threshold of None, the mean of the best ratios, 0 for an answer that states otherwise than all
     references.

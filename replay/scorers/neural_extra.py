@@ -76,7 +76,7 @@ def model_name(model: str) -> str:
 
 @contextmanager
 def quietly() -> Iterator[None]:
-    """Without the bars that loading a model draws over a run's own progress."""
+    """Hide the progress bars of loading a model within the block."""
     bars = neural_module("transformers.utils.logging", "bertscore")
     shown = bars.is_progress_bar_enabled()
     bars.disable_progress_bar()

@@ -87,7 +87,7 @@ def resampled_quantiles(
     ordered: NDArray[np.float64], weights: NDArray[np.float64], share: float
 ) -> NDArray[np.float64]:
     """
-    ``quantile_of`` the *ordered* values, value i being there ``weights[r, i]`` times in row r.
+    Return ``quantile_of`` the *ordered* values, value i being there ``weights[r, i]`` times in row r.
 
     NaN where a row has no value.
     """

@@ -169,7 +169,7 @@ def why_unscored(record: TurnRecord) -> Unscored | None:
 
 
 def why_unanswered(record: TurnRecord) -> Unscored | None:
-    """``skipped`` or ``not answered: OUTCOME``; None if *record* has an answer."""
+    """Return ``skipped`` or ``not answered: OUTCOME``; None if *record* has an answer."""
     if record.outcome == "skipped":
         return Unscored(reason="skipped")
     return Unscored(reason=f"not answered: {record.outcome}") if record.answer is None else None

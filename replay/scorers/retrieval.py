@@ -36,12 +36,12 @@ def relevance(ranking: Sequence[str], gold: Iterable[str]) -> list[bool]:
 
 
 def hit_rate(found: Relevance, gold_count: int, k: int | None) -> float:
-    """1 if a gold passage is among the first *k*, else 0."""
+    """Return 1 if a gold passage is among the first *k*, else 0."""
     return float(any(found[:k]))
 
 
 def mrr(found: Relevance, gold_count: int, k: int | None) -> float:
-    """1/rank of the first gold passage; 0 if none is among the first *k*."""
+    """Return 1/rank of the first gold passage; 0 if none is among the first *k*."""
     return next((1 / rank for rank, hit in enumerate(found[:k], 1) if hit), 0.0)
 
 
@@ -64,7 +64,7 @@ def ndcg_linear(found: Relevance, gold_count: int, k: int | None) -> float:
 
 
 def modified_precision(found: Relevance, gold_count: int, k: int | None) -> float:
-    """Share of the gold passages that are among the first *k*, in [0, 1]."""
+    """Return the share of the gold passages that are among the first *k*, in [0, 1]."""
     return sum(found[:k]) / gold_count
 
 

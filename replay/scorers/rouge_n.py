@@ -20,7 +20,7 @@ def runs_f1(
     answer: str, references: Sequence[str], *, n: int, tokens: Tokens = "plain", stemmer: bool = False
 ) -> float:
     """
-    F1 of the runs of *n* words of the answer and of the best reference, in [0, 1].
+    Return the F1 of the runs of *n* words of the answer and of the best reference, in [0, 1].
 
     A run counts as often as both have it. Texts with words and no run of *n* score 0, equal ones too, as in
     the package; two texts without a word score 1, as in the other word scores.

@@ -94,7 +94,7 @@ def _figures_agree(gold: str, answer: str) -> bool:
 
 
 def _names_agree(gold: str, answer: str) -> bool:
-    """False where a name of *gold* is missing in *answer*, which has another instead."""
+    """Return whether *gold* has no name missing in *answer* that *answer* replaces by another."""
     return not (_unknown(_names(gold), answer) and _unknown(_names(answer), gold))
 
 
@@ -107,7 +107,7 @@ def _unknown(names: Sequence[str], text: str) -> bool:
 
 
 def _names(text: str) -> list[str]:
-    """Words with a capital within a sentence, in lower case."""
+    """Return the words with a capital within a sentence, in lower case."""
     return [name.lower() for name in _NAME.findall(text)]
 
 

@@ -103,7 +103,7 @@ def is_kept(scorer: object) -> bool:
 
 
 def digest(observed: Iterable[Any]) -> str:
-    """Tells sets of observations apart, whatever their order."""
+    """Return a digest of a set of observations, the same for any order."""
     found = sorted(json.dumps(one, sort_keys=True) for one in observed)
     return blake2b("\n".join(found).encode(), digest_size=16).hexdigest()
 

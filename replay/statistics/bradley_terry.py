@@ -62,7 +62,7 @@ class Strengths:
         return float(1 / (1 + np.exp(second - first)))
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values for JSON, best first."""
+        """Return plain values for JSON, best first."""
         return {system: strength.to_json() for system, strength in self.systems.items()}
 
 

@@ -75,7 +75,7 @@ class CheckRow:
     counts: CheckCounts
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """Return plain values for JSON."""
         counts = self.counts
         return {
             **msgspec.to_builtins(self.group),
@@ -102,7 +102,7 @@ class Checks:
         return [row for row in self.rows if row.depth is None]
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """Return plain values for JSON."""
         return {
             "counts": [row.to_json() for row in self.rows],
             "failed": list(check_rows(self.failed, nested=True)),
@@ -184,7 +184,7 @@ class ChangedChecks:
         return ", ".join([*counts, *(f"{count:,} {where}" for where, count in apart if count)])
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """Return plain values for JSON."""
         names = ("newly_failed", "no_longer_looked_at", "newly_passed")
         return {
             **{name: [_json(one) for one in getattr(self, name)] for name in names},

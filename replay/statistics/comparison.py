@@ -81,7 +81,7 @@ class ComparedRow:
     """The permutation test's p-value after Holm's correction; see ``replay.statistics.comparison``."""
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """Return plain values for JSON."""
         return {
             **self.difference.to_json(),
             "first": self.first,
@@ -108,7 +108,7 @@ class Flip:
     second_answer: str | None
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """Return plain values for JSON."""
         plain: dict[str, Any] = msgspec.to_builtins(self)
         return plain
 
@@ -145,7 +145,7 @@ class Comparison:
         return self.rows[-1]
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values for JSON; the row of all depths has depth null."""
+        """Return plain values for JSON; the row of all depths has depth null."""
         return {
             "score": self.score,
             "unit": self.unit,

@@ -112,7 +112,7 @@ class Estimate:
     """Why there is no interval; None if there is one."""
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """Return plain values for JSON."""
         plain: dict[str, Any] = msgspec.to_builtins(self)
         return plain
 

@@ -57,7 +57,7 @@ class FailureReason:
     depth: int
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """Return plain values for JSON."""
         plain: dict[str, Any] = msgspec.to_builtins(self)
         return plain
 

@@ -38,7 +38,7 @@ class RankingAgreement:
     """Those of them that the metric puts in the same order."""
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """Return plain values for JSON."""
         plain: dict[str, Any] = msgspec.to_builtins(self)
         return {**plain, "kendall": value_or_none(self.kendall)}
 
@@ -83,7 +83,7 @@ class PairwiseAgreement:
     """Wilson's (JASA 22, 1927), with passages as independent cases."""
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """Return plain values for JSON."""
         ends = ends_of(self.interval)
         return {
             "first": self.first,

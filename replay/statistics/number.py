@@ -36,7 +36,7 @@ class NumberWithInterval:
     """What was resampled: conversations, or other groups of items."""
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """Return plain values for JSON."""
         ends = ends_of(self.interval)
         return {
             "value": value_or_none(self.value),

@@ -88,7 +88,7 @@ class DifferenceRow:
     """Why there is no interval; None if there is one."""
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values for JSON; of all depths together, depth is null."""
+        """Return plain values for JSON; of all depths together, depth is null."""
         plain: dict[str, Any] = msgspec.to_builtins(self)
         return plain
 
@@ -114,7 +114,7 @@ class PairedDifference:
         return self.unit == SHARE
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values for JSON; the row of all depths has depth null."""
+        """Return plain values for JSON; the row of all depths has depth null."""
         return {
             "score": self.score,
             "unit": self.unit,

@@ -81,7 +81,7 @@ class PassCurve:
         return "all turns" if self.depth is None else f"depth {self.depth}"
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """Return plain values for JSON."""
         return {
             **msgspec.to_builtins(self.group),
             "score": self.score,

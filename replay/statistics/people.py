@@ -114,7 +114,7 @@ class HumanScores:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values for JSON, from which ``read_people`` makes the same again."""
+        """Return plain values for JSON, from which ``read_people`` makes the same again."""
         plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(self))
         return plain
 

@@ -78,7 +78,7 @@ class PreferenceRow:
     """Its p-value after Holm's correction over all pairs' totals, or over all pairs' depths."""
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values for JSON; of all comparisons together, depth is null."""
+        """Return plain values for JSON; of all comparisons together, depth is null."""
         return {
             "depth": self.depth,
             "comparisons": sum(self.counts.values()),
@@ -106,7 +106,7 @@ class PairPreferences:
     total: PreferenceRow
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values for JSON; the row of all comparisons has depth null."""
+        """Return plain values for JSON; the row of all comparisons has depth null."""
         return {
             "first": self.first,
             "second": self.second,

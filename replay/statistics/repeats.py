@@ -76,7 +76,7 @@ class SpreadRow:
         return max(self.known, default=None)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """Return plain values for JSON."""
         return {
             **msgspec.to_builtins(self.group),
             "score": self.score,
@@ -101,7 +101,7 @@ class SameAnswers:
     """Those of them with the same text in all runs."""
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """Return plain values for JSON."""
         return {**msgspec.to_builtins(self.group), "turns": self.turns, "same": self.same}
 
 
@@ -170,7 +170,7 @@ class RepeatNumbers:
     """What the repeats' asks sent, in order; empty where they sent none."""
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """Return plain values for JSON."""
         return {
             "times": self.times,
             "seeds": list(self.seeds),

@@ -100,7 +100,7 @@ class ComparisonReport:
         return {"totals": totals, "depths": len(tested) - totals}
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values for JSON; scores are shares."""
+        """Return plain values for JSON; scores are shares."""
         return {
             "schema": SCHEMA,
             "convreplay": __version__,

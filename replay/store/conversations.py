@@ -32,7 +32,7 @@ def insert_conversation(position: int, conversation: Conversation) -> Statement:
 
 
 def content_hash(conversation: Conversation) -> str:
-    """32 hexadecimal digits, of all but the conversation's id and the ids that begin with it."""
+    """Return 32 hexadecimal digits over all but the conversation's id and ids that begin with it."""
     return blake2b(to_bytes(to_json(rename_conversation(conversation, ""))), digest_size=16).hexdigest()
 
 

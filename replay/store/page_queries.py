@@ -125,7 +125,7 @@ class RunBrowser:
         return list(self._store.rows(sql, values))
 
     def version(self) -> int:
-        """Another number whenever another connection has written something."""
+        """Return a number that changes whenever another connection has written something."""
         return int(self._rows("PRAGMA data_version")[0][0])
 
     def progress(self) -> PlayProgress:
@@ -146,7 +146,7 @@ class RunBrowser:
         return [(at, kind) for at, kind in self._rows("SELECT at, kind FROM event ORDER BY id")]
 
     def outcomes(self) -> list[OutcomeRow]:
-        """Turns, cost and tokens by system, policy and outcome."""
+        """Return turns, cost and tokens by system, policy and outcome."""
         return [
             OutcomeRow(*row)
             for row in self._rows(
@@ -158,7 +158,7 @@ class RunBrowser:
         ]
 
     def recorded_turns(self) -> int:
-        """Questions that were reached, each counted once whatever systems, policies and repeats asked it."""
+        """Return how many questions were reached, each counted once for all systems, policies and repeats."""
         repeats = (self.fact("repeats") or {}).get("times", 1) > 1
         # Without an index to follow, so only where it makes a difference.
         one = "coalesce(source, conversation)" if repeats else "conversation"
@@ -166,7 +166,7 @@ class RunBrowser:
         return int(self._rows(f"SELECT coalesce(sum(turns), 0) FROM ({sql})")[0][0])
 
     def played(self, *, after: int, until: int) -> list[PlaySummary]:
-        """Turns written after row *after* up to row *until*, counted by conversation, system and policy."""
+        """Return counts of the turns in rows *after* to *until*, by conversation, system and policy."""
         rows = self._rows(
             "SELECT conversation, min(source), system, policy, count(*), count(*) FILTER (WHERE valid = 0),"
             " count(*) FILTER (WHERE edit IN ('rewritten', 'replaced', 'augmented')),"
@@ -178,12 +178,12 @@ class RunBrowser:
         return [PlaySummary(*row) for row in rows]
 
     def drift_verdicts(self, policy: str) -> list[tuple[str, str, int, bool]]:
-        """System, conversation, depth and verdict of each turn of *policy* whose question was judged."""
+        """Return system, conversation, depth and verdict of each turn of *policy* that was judged."""
         sql = "SELECT system, conversation, depth, valid FROM turn WHERE policy = ? AND valid IS NOT NULL"
         return self._rows(sql, [policy])
 
     def reworded(self) -> list[tuple[str, str, str, int, str]]:
-        """Conversation, system, policy, depth and question of each turn that was not asked as recorded."""
+        """Return conversation, system, policy, depth and question of each turn not asked as recorded."""
         sql = "SELECT conversation, system, policy, depth, asked FROM turn WHERE asked != recorded"
         return self._rows(sql)
 
@@ -193,7 +193,7 @@ class RunBrowser:
         return dict(self._rows(sql))
 
     def groups(self) -> list[tuple[str, str]]:
-        """Systems and policies that have a turn."""
+        """Return the systems and policies that have a turn."""
         return self._rows("SELECT DISTINCT system, policy FROM turn")
 
     def turn_texts(self, *, after: int, until: int) -> Iterator[TurnTexts]:
@@ -208,7 +208,7 @@ class RunBrowser:
                 after = row
 
     def titles(self) -> list[tuple[str, int, str, str]]:
-        """Id, place in the data, title and section of each conversation."""
+        """Return id, position in the data, title and section of each conversation."""
         return self._rows(
             "SELECT id, position, coalesce(json_extract(data, '$.title'), ''),"
             " coalesce(json_extract(data, '$.section'), '') FROM conversation ORDER BY position"
@@ -225,7 +225,7 @@ class RunBrowser:
         ]
 
     def observations(self, scorer: str) -> list[tuple[str, str, str, int, str]]:
-        """Conversation, system, policy, depth and JSON value of each scored turn of *scorer*."""
+        """Return conversation, system, policy, depth and JSON value of each scored turn of *scorer*."""
         return self._rows(
             "SELECT conversation, system, policy, depth, value FROM score"
             " WHERE scorer = ? AND value IS NOT NULL",
@@ -233,7 +233,7 @@ class RunBrowser:
         )
 
     def sums(self, scorer: str) -> list[tuple[str, str, str, float, int]]:
-        """Conversation, system, policy, sum and count of *scorer*'s observations, which are numbers."""
+        """Return conversation, system, policy, sum and count of *scorer*'s numeric observations."""
         return self._rows(
             f"SELECT conversation, system, policy, sum({_NUMBER}), count(*) FROM score"
             " WHERE scorer = ? AND value IS NOT NULL GROUP BY system, policy, conversation",
@@ -241,7 +241,7 @@ class RunBrowser:
         )
 
     def means(self, scorer: str) -> list[tuple[str, str, float]]:
-        """System, policy and mean of *scorer*'s observations, which are numbers."""
+        """Return system, policy and mean of *scorer*'s numeric observations."""
         return self._rows(
             f"SELECT system, policy, avg({_NUMBER}) FROM score"
             " WHERE scorer = ? AND value IS NOT NULL GROUP BY system, policy",

@@ -81,7 +81,7 @@ class RunReader:
 
     def rows(self, sql: str, values: Iterable[Any] = ()) -> Iterator[Any]:
         """
-        Rows of a query, a thousand at a time, so that other threads get the connection between.
+        Yield the rows of a query, a thousand at a time, letting other threads use the connection between.
 
         Raises:
             RunError: the database can't be read.
@@ -139,7 +139,7 @@ class RunReader:
             raise RunError(f'"{self.path}" can\'t be read: {error}') from error
 
     def conversation_lengths(self) -> dict[str, int]:
-        """Turns of each conversation, in the order of the data."""
+        """Return the number of turns of each conversation, in the order of the data."""
         return dict(self.rows("SELECT id, turns FROM conversation ORDER BY position"))
 
     def rewritten(self) -> Iterator[tuple[str, str, str, str]]:
@@ -226,7 +226,7 @@ class RunReader:
         return any(True for _ in self.rows("SELECT 1 FROM step LIMIT 1"))
 
     def records_due(self, from_s: float, to_s: float) -> Iterator[TurnRecord]:
-        """Records whose turn was due from *from_s* until before *to_s*, seconds since the engine started."""
+        """Yield the records of turns due in [*from_s*, *to_s*), in seconds since the engine started."""
         where = " WHERE t.scheduled_s >= ? AND t.scheduled_s < ?"
         return map(schema.row_record, self.rows(schema.SELECT_RECORDS + where, [from_s, to_s]))
 
@@ -267,7 +267,7 @@ class RunReader:
         return int(count)
 
     def superseded(self) -> Iterator[SupersededTurn]:
-        """Turns as they were before they were asked again, in the order in which they gave way."""
+        """Yield the turns as they were before they were asked again, in the order of replacement."""
         return map(superseded_turn, self.rows(SELECT_SUPERSEDED))
 
     def count_superseded(self) -> tuple[int, int]:
@@ -277,7 +277,7 @@ class RunReader:
         return turns, attempts
 
     def raw_replies(self) -> Iterator[RawReply]:
-        """Replies as they came, as far as they were kept, in the order of the asks."""
+        """Yield the raw replies that were kept, in the order of the asks."""
         return map(raw_reply, self.rows(SELECT_RAW))
 
     def scores(self, scorer: str) -> Iterator[StoredScore]:
@@ -286,7 +286,7 @@ class RunReader:
         return map(stored_score, self.rows(sql, [scorer]))
 
     def checks(self) -> Iterator[CheckResult]:
-        """Every check with its turn, by conversation in the data's order, play, system, policy and depth."""
+        """Yield every check with its turn, by conversation, play, system, policy and depth."""
         return map(check_result, self.rows(SELECT_CHECKS + IN_ORDER))
 
     def verdicts(self, judge: str) -> Iterator[StoredVerdict]:

@@ -77,17 +77,17 @@ _Times = tuple[tuple[float, float], ...]
 
 
 def to_bytes(text: str) -> bytes:
-    """UTF-8, lone surrogates included."""
+    """Return *text* in UTF-8, lone surrogates included."""
     return text.encode("utf-8", "surrogatepass")
 
 
 def to_text(stored: bytes) -> str:
-    """Inverse of ``to_bytes``; the connection's ``text_factory``."""
+    """Return the text that ``to_bytes`` encoded; the connection's ``text_factory``."""
     return stored.decode("utf-8", "surrogatepass")
 
 
 def to_json(value: Any) -> str:
-    """JSON text of a dataclass, list or plain value."""
+    """Return the JSON text of a dataclass, list or plain value."""
     try:
         return msgspec.json.encode(value).decode()
     except UnicodeEncodeError:  # a lone surrogate, which only the escaping encoder can write
@@ -96,7 +96,7 @@ def to_json(value: Any) -> str:
 
 def from_json(text: str, kind: type[T]) -> T:
     """
-    Inverse of ``to_json``.
+    Return the object that ``to_json`` wrote.
 
     Raises:
         RunError: *text* is no JSON of that *kind*.

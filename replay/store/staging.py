@@ -23,7 +23,7 @@ BEGIN = tuple(
 
 
 def publish_staged(scorers: Iterable[str], judge: str | None, *, checks: bool) -> Iterator[Statement]:
-    """Statements that put what waits in the place of all that *scorers*, *judge*, *checks* found before."""
+    """Yield statements that replace the results of *scorers*, *judge* and *checks* by the staged ones."""
     for scorer in scorers:
         yield Statement("DELETE FROM score WHERE scorer = ?", [scorer])
     yield Statement("DELETE FROM verdict WHERE judge = ?", [judge])

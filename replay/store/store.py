@@ -162,7 +162,7 @@ class RunStore(RunReader):
         return self.write_row(schema.record_row(record))
 
     def write_row(self, row: schema.Row) -> asyncio.Future[None]:
-        """``write`` of the record that ``schema.record_row`` made *row* of."""
+        """Write the record that ``schema.record_row`` made *row* of, as ``write``."""
         return self.write_rows([row]) if self._has_steps else self._writing.write(row)
 
     def write_step(self, place: TurnPlace, number: int, asked: str, step: Step) -> asyncio.Future[None]:
@@ -254,7 +254,7 @@ class RunStore(RunReader):
         await in_thread(self.settle)
 
     def settle(self) -> None:
-        """The same as ``flush``, for a caller that may block."""
+        """Flush as ``flush``, for a caller that may block."""
         self._writing.flush()
 
     def set_fact(self, key: str, value: Any) -> None:

@@ -117,7 +117,7 @@ class RubricJudge:
 
 
 def _all_of(values: Sequence[Value]) -> Value:
-    """1 if all are met; one that isn't is enough to say 0, whatever the others are."""
+    """Return 1 if all are met; one that isn't is enough for 0, whatever the others are."""
     if 0.0 in values:
         return 0.0
     return next((value for value in values if isinstance(value, Unscored)), 1.0)

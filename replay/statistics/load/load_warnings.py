@@ -28,7 +28,7 @@ BUSY = 0.9
 
 
 def level_warnings(level: LevelSummary) -> tuple[str, ...]:
-    """Plain sentences about one level."""
+    """Return plain sentences about one level."""
     return tuple(_warnings(level))
 
 
