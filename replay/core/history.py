@@ -112,8 +112,13 @@ def with_recorded_context(
     """
     Return *history* and the messages before *turn*'s question, both with the recorded context messages.
 
-    Instructions of a turn that is not in the history, since it was filtered or has no gold answer, stand
-    before what comes next.
+    Instructions of a turn that is not in the history, since it was filtered or has no gold answer, are put
+    before the next question.
+
+    Args:
+        history: The exchanges to show, oldest first.
+        played: All turns before *turn*, in order.
+        turn: The turn to ask.
     """
     shown = list(history)
     pending: tuple[Message, ...] = ()

@@ -41,7 +41,14 @@ class ClippedText:
 
 
 def clip(text: str, *, first: int, most: int) -> ClippedText:
-    """Return *text* split after about *first* characters; what follows *most* characters is dropped."""
+    """
+    Return *text* split into a part to show first and the rest.
+
+    Args:
+        text: Any text.
+        first: About as many characters are shown first, up to a space; a text that is little longer is whole.
+        most: As many characters are kept at all.
+    """
     if len(text) <= first * 5 // 4:
         return ClippedText(text=text, rest="", left_out=0)
     space = text.rfind(" ", first // 2, first)

@@ -306,7 +306,14 @@ def system_breaker(patience: RetryPolicy, counts: FailureCounts | None = None) -
 
 
 def is_over(conversation: Conversation, records: Sequence[TurnRecord], on_failure: OnFailure) -> bool:
-    """Return whether *records*, in order of depth, are all that will ever be known of the conversation."""
+    """
+    Return whether a play of *conversation* is complete.
+
+    Args:
+        conversation: The conversation.
+        records: The play's records, in order of depth.
+        on_failure: Whether a failed turn ends the conversation.
+    """
     return len(records) == len(conversation.asked_depths) or (
         bool(records) and ends_conversation(records[-1], on_failure)
     )

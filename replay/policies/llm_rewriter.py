@@ -120,7 +120,18 @@ def llm_rewriter(
     max_words: int = 60,
 ) -> LlmRewriter:
     """
-    Return a rewriter from a scenario's settings; *prompt* is a file, ours if left out.
+    Return a rewriter from a scenario's settings.
+
+    Args:
+        adapter: The adapter of the model, as for a system.
+        folder: The folder that relative paths start from.
+        settings: The adapter's settings.
+        prompt: A file with the prompt's template; ours by default.
+        parameters: Sampling parameters; by default temperature 0.
+        timeout_s: The time limit for an attempt, above 0, in seconds.
+        attempts: Attempts for each question, at least 1.
+        limit: The rate limit.
+        max_words: The most words that a rewritten question may have, at least 1.
 
     Raises:
         ScenarioError: the adapter or the prompt can't be used.

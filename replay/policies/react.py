@@ -230,6 +230,12 @@ def react_policy(
     """
     Return the policy from a scenario's settings.
 
+    Args:
+        detector: Judges whether a question still means the same.
+        folder: The folder that relative file names start from.
+        user: The user's name, or a mapping from its name to its settings.
+        extra: The most exchanges that the user adds to a turn, at least 0.
+
     Raises:
         ScenarioError: the user can't be built.
         ValueError: *extra* is below 0.

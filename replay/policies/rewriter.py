@@ -106,7 +106,9 @@ async def resolved_question(
     """
     Return the question at *depth* (1-based), resolved by the recorded history alone.
 
-    As ``attempted`` gives it; a ``Drift`` without a verdict where the resolver can't read the question.
+    Returns:
+        The question and None, or the recorded one and the reason of a failure, as ``attempted``; a ``Drift``
+        without a verdict if the resolver can't read the question.
 
     Raises:
         ResolverError: the resolver failed.

@@ -209,7 +209,12 @@ class UnopenedSession:
 
 async def ask_within(session: Session, request: ChatRequest, timeout_s: float) -> ChatReply:
     """
-    Return the reply to one attempt, with stars for the keys that this process was given.
+    Return the reply to one attempt, with secrets replaced by asterisks.
+
+    Args:
+        session: The session to ask in.
+        request: The request.
+        timeout_s: The time limit for this attempt, in seconds.
 
     Raises:
         AdapterTimeoutError: *timeout_s* passed.

@@ -20,8 +20,11 @@ async def open_session(
     """
     Open a session of *adapter* for *conversation* until the block ends.
 
-    Where it can't be closed all was asked and answered by then, so that is no failure of the block: it is
-    logged, and handed to *unclosed*.
+    Args:
+        adapter: The system's adapter.
+        conversation: The conversation that is replayed.
+        unclosed: Called with the error if closing fails. That is logged and is no failure of the block, since
+            everything was asked and answered by then.
 
     Raises:
         AdapterError: it can't be opened.

@@ -147,7 +147,10 @@ def redact(text: str, more: Iterable[str] = (), *, cut: bool = False) -> str:
     """
     Return *text* with ``***`` for each known secret, however encoded, and for the words in *more*.
 
-    Where the text was *cut* off, half a secret at its end is hidden too.
+    Args:
+        text: Any text.
+        more: Further secrets, besides those that this process was given.
+        cut: Whether the text was cut off; then half a secret at its end is masked too.
     """
     words = SecretMatcher((*_known.plain, *more)) if more else _known
     return _mask(text, words.places(text, cut=cut))

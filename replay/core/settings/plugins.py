@@ -57,14 +57,18 @@ def _installed() -> Mapping[Kind, EntryPoints]:
 
 def load(kind: Kind, name: str, folder: Path) -> Factory:
     """
-    Return the factory called *name*: an entry point, ``module:attribute`` or ``file.py:attribute``.
+    Return the factory called *name*.
 
-    *folder* is what a relative file path starts from.
+    Args:
+        kind: The kind of plug-in.
+        name: An entry point, ``module:attribute`` or ``file.py:attribute``.
+        folder: The folder that relative file names start from.
 
     Raises:
         PluginNotFoundError: nothing has that name.
         PluginError: the plug-in is there but importing it fails.
-        CodeNotRunError: it is no entry point, and something is only looked at (``code_gate``).
+        CodeNotRunError: it is no entry point, and code must not run, as the scenario is only inspected
+            (``code_gate``).
     """
     if is_in_memory(name):
         return typing.cast(Factory, factory_of(lookup_object(name)))
@@ -255,10 +259,17 @@ def build(
     key_path: str = "settings",
 ) -> Any:
     """
-    Call *factory* with checked *settings* and those *provided* values it has parameters for.
+    Call *factory* with checked settings and return the result.
+
+    Args:
+        factory: The plug-in's factory.
+        settings: The user's settings, checked against the factory's parameters.
+        provided: Values of ours; passed on if the factory has a parameter of that name.
+        folder: The folder that relative paths among the settings start from; it is a provided value too.
+        key_path: The key of the settings in the scenario, for messages.
 
     Raises:
-        ScenarioError: the settings don't fit; every fault at once, located below *key_path*.
+        ScenarioError: the settings don't fit; all faults at once, located below *key_path*.
         PluginError: it can't be called, or fails.
     """
     from pydantic import ValidationError
@@ -317,7 +328,13 @@ def make(
 
 def make_nested(kind: Kind, setting: NestedChoice, protocol: type[T], *, folder: Path) -> T:
     """
-    Return what the plug-in that *setting* chooses makes, as ``make`` does; the setting is called as the kind.
+    Return the plug-in that a setting of another plug-in chooses.
+
+    Args:
+        kind: The kind of plug-in; the setting's key is its singular.
+        setting: A name, or a mapping from a name to settings.
+        protocol: The protocol that the plug-in must implement.
+        folder: The folder that relative file names start from.
 
     Raises:
         ScenarioError: it can't be built; faults are located below the setting.

@@ -72,7 +72,15 @@ BackgroundUse = bool | Literal["alone"]
 def recorded_document(
     conversation: Conversation, depth: int, *, window: int | None, background: BackgroundUse
 ) -> Document:
-    """Return the document of the question at *depth* (1-based) with the recorded turns before it."""
+    """
+    Return the document of a recorded question with the recorded turns before it.
+
+    Args:
+        conversation: The conversation.
+        depth: The question's, 1 for the first.
+        window: The number of turns before the question; None for all. An unknown gold answer is empty.
+        background: Which parts of the background to include.
+    """
     turns = [
         Exchange(question=turn.question, answer=turn.gold_answer or "")
         for turn in last_of(conversation.turns[: depth - 1], window)
@@ -90,9 +98,16 @@ def document_of(
     background: BackgroundUse,
 ) -> Document:
     """
-    Return the document of *question*, with the last *window* of *turns* (None: all) and *background*.
+    Return the document of a question: what a resolver reads.
 
     Texts around the question that are longer than ``LONGEST_TEXT`` are shortened to that.
+
+    Args:
+        conversation: The conversation, for its title, section and background.
+        question: The question as asked.
+        turns: The exchanges before it, oldest first.
+        window: The number of these that are read, the newest ones; None for all.
+        background: Which parts of the background to include.
     """
     titled = background is True
     heading = (

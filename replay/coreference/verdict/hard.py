@@ -48,7 +48,14 @@ def paired(gold: Sequence[Reading], predicted: Sequence[Reading]) -> Iterator[tu
 
 
 def mention_drift(gold: Reading, predicted: Reading, probability: float | None = None) -> MentionDrift:
-    """Return the drift of one mention by its best antecedents."""
+    """
+    Return the drift of one mention by its best antecedents.
+
+    Args:
+        gold: The reading in the recorded history.
+        predicted: The reading in the system's own history.
+        probability: That the readings differ; by default 1 if the antecedents say so, else 0.
+    """
     state: MentionState
     overlap = 0.0
     if not (gold.antecedent or "").strip():

@@ -54,11 +54,16 @@ def standalone_questions(
     min_probability: float = MIN_PROBABILITY,
 ) -> tuple[StandaloneQuestion, ...]:
     """
-    Return every question of *conversation*, rewritten after the *window* exchanges before it.
+    Return every question of *conversation*, rewritten to be understood on its own.
 
-    With *background*, title, section and background are read as well. A reading less probable than
-    *min_probability* changes nothing, where *resolver* gives probabilities. A question in a language that
-    *resolver* can't read stays as it is.
+    A question in a language that *resolver* can't read stays as it is.
+
+    Args:
+        conversation: The conversation.
+        resolver: Reads the questions' mentions.
+        window: The number of recorded exchanges before a question that are read.
+        background: Whether title, section and background are read as well.
+        min_probability: Readings less probable than this change nothing, if *resolver* gives probabilities.
     """
     languages = getattr(resolver, "languages", ENGLISH_ONLY)
     unread = [not_readable(turn.question, conversation, languages) for turn in conversation.turns]

@@ -48,10 +48,16 @@ async def play_level(
     asks: InFlightRequests | None = None,
 ) -> LevelOutcome:
     """
-    Offer *level* with as many of *sessions* as it needs, and wait for the asks under way at its end.
+    Offer *level* with as many of *sessions* as it needs, and wait for the asks in progress at its end.
 
-    *start* is the reading of *clock* when the run started. It must go as the event loop's clock does, which
-    is what is waited by. *sessions* must not block. *asks* are those of whoever plays them, for the lag.
+    Args:
+        level: The level of load.
+        sessions: Users' sessions; the iterator must not block.
+        start: The reading of *clock* when the run started, in seconds.
+        clock: A clock that runs as the event loop's does.
+        after: Whether a user's think time begins with the ``answer`` or the ``question`` before.
+        max_open: Conversations open at a time, at most, if conversations arrive on their own.
+        asks: The requests in flight of the sessions' player, to measure the lag.
 
     Raises:
         ReplayError: the run could not go on; what was answered until then is in the player's sink.

@@ -100,7 +100,12 @@ def parse_objectives(
 
 def parse_objective(key: str, threshold: Any, *, scorers: Collection[str] | None = None) -> Objective:
     """
-    Return the objective in one text; *scorers* as for ``parse_objectives``.
+    Return the objective that one key and its threshold state.
+
+    Args:
+        key: The objective, such as ``errors`` or a percentile of a time.
+        threshold: A number: a share, seconds, or a score.
+        scorers: Labels of scores, as for ``parse_objectives``.
 
     Raises:
         ValueError: the key is unknown, or the threshold can't be one.
