@@ -121,7 +121,7 @@ def filled_address(url: str, setting: str) -> str:
     Return *url* with each ``${NAME}`` in its path or query filled in, for addresses that have a key in them.
 
     Raises:
-        ValueError: a variable is not set, or stands in the place of the host, which a scenario has to show.
+        ValueError: a variable is not set, or stands in place of the host, which a scenario has to show.
     """
     match = _HOST_AND_REST.fullmatch(url)
     assert match is not None, "it matches any text"

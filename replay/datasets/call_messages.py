@@ -128,7 +128,7 @@ def _message(value: Mapping[str, Any], place: SourceLocation, at: str) -> Traced
             return None
         item = item_of(decode(_MESSAGE, msgspec.json.encode(fields), place, at), place, at)
         return None if item is None else TracedMessage(*item)
-    # LangChain's JavaScript has a tool's name in the place of its role.
+    # LangChain's JavaScript has a tool's name in place of its role.
     role = _ROLES.get(fields["role"], "tool" if "additional_kwargs" in fields else None)
     if role is None:
         raise place.error(f'"{fields["role"]:.60}" is not a role that is known', f"{at}.role")

@@ -2,7 +2,7 @@
 Who rewrites a question so that it can be understood without its history, and what they get for it.
 
 A rewriter is a plug-in (group ``replay.rewriters``), chosen in a policy's settings by name, or as
-``{name: {setting: value}}``. ``substitution``, the default, puts antecedents in the place of mentions;
+``{name: {setting: value}}``. ``substitution``, the default, puts antecedents in place of mentions;
 ``llm`` asks a chat system (``replay.policies.llm_rewriter``).
 """
 
@@ -73,7 +73,7 @@ class SubstitutionRewriter:
     """An edit less probable than this to make the question better is not made; see ``rewriting.rewrite``."""
     min_probability_valid: float = MIN_PROBABILITY_VALID
     """The same, of questions that aren't known to have drifted: all of ``augment``'s, and those that
-    ``rewrite`` puts anew only with ``always``."""
+    ``rewrite`` rewords only with ``always``."""
 
     def __post_init__(self) -> None:
         for name in ("min_probability", "min_probability_valid"):

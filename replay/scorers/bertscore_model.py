@@ -3,7 +3,7 @@ Pairs of texts scored by one loaded model through the bert-score package (Zhang 
 *BERTScore: Evaluating Text Generation with BERT*).
 
 The package's own ``score`` walks its texts in the order of a set, so that batches, and with them the
-last digits, change with the hash seed; and precision, recall and F would each be computed anew. Here
+last digits, change with the hash seed; and precision, recall and F would each be computed again. Here
 its parts (tokenization, encoding, idf, greedy matching) are called in a fixed order: every text of a
 call is embedded once, longest first, and what a pair scored is kept for the next scorer that asks.
 """

@@ -49,7 +49,7 @@ class ReferenceScore:
     needs: tuple[str, ...] = ()
     """Modules of the extra ``neural`` that *score* imports."""
     all_references: bool = False
-    """Give *score* every reference, in the place of those that QuAC's rule leaves."""
+    """Give *score* every reference, in place of those that QuAC's rule leaves."""
     answerable_only: bool = False
     """Leave out questions that count as unanswerable by QuAC's rule."""
     declining: tuple[str, ...] = DECLINING_PATTERNS

@@ -126,7 +126,7 @@ def estimate_cells(
     """
     Return one estimate for each of *cells*, positions in *column*, and what its interval was read from.
 
-    *value_of* gives the score of scored positions in the place of ``column.value``.
+    *value_of* gives the score of scored positions in place of ``column.value``.
     """
     is_scored = np.fromiter(map(column.is_scored, range(len(column.observed))), np.bool_)
     places = [np.asarray(cell, dtype=np.intp) for cell in cells]

@@ -147,7 +147,7 @@ def _wilson(cases: int, of: int, confidence: float) -> Interval:
     """
     from scipy.stats import binomtest
 
-    # statsmodels' leaves 5.6e-17 in the place of 0 of 3; scipy's ends at 0 and 1 are exact.
+    # statsmodels' leaves 5.6e-17 in place of 0 of 3; scipy's ends at 0 and 1 are exact.
     ends = binomtest(cases, of).proportion_ci(confidence, method="wilson")
     return Interval(low=float(ends.low), high=float(ends.high))
 

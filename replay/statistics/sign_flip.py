@@ -31,7 +31,7 @@ Matrix = NDArray[np.float64]
 PERMUTATIONS = 10_000
 """Swaps drawn, and the most that are looked at one by one: 2^13 do."""
 SLOW_PERMUTATIONS = 1_000
-"""The most where the score is no mean and has to be combined anew for each."""
+"""The most where the score is no mean and has to be combined again for each."""
 
 _BLOCK = 1024
 _TOLERANCE = 1e-9

@@ -1,7 +1,7 @@
 """
-Scores, verdicts and checks that are made anew stay beside the earlier ones until they are complete, then take
-their place in one transaction: a program that is killed, or a disk that is full, half-way leaves the earlier
-ones.
+Scores, verdicts and checks that are made again stay beside the earlier ones until they are complete, then
+take their place in one transaction: a program that is killed, or a disk that is full, half-way leaves the
+earlier ones.
 
 They wait in temporary tables of the writer's connection, which go with it.
 """

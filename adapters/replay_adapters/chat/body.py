@@ -3,13 +3,13 @@ The JSON bodies of one conversation's requests, without encoding again what earl
 
 A body is a head (all fields from settings), the messages of the history, and the question. The head stays
 the same for a conversation, and a history grows at its end, so both are kept as bytes. What was kept is
-compared with what is asked for: under a policy whose history changes otherwise, all is encoded anew.
+compared with what is asked for: under a policy whose history changes otherwise, all is encoded again.
 
 The fields that come from settings are rendered once per conversation where that is enough, since Jinja
 takes longer for a template than all else that an ask needs.
 
 Recorded instructions stand among the messages, as they did in the log, or joined at the top where the API
-takes none there. A setting ``system`` stands in the place of all of them.
+takes none there. A setting ``system`` stands in place of all of them.
 
 It pays from the third exchange on: with 1, 5, 20 and 100 exchanges of 30 words a body takes 1.0, 1.2, 1.4
 and 2.5 us, where encoding all of it with msgspec takes 0.8, 1.9, 5.7 and 59 us.

@@ -1,4 +1,4 @@
-"""What is sent to a system: address, query and body as templates, which every conversation fills in anew."""
+"""What is sent to a system: address, query and body as templates, which every conversation fills in again."""
 
 from __future__ import annotations
 

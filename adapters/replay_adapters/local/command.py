@@ -182,7 +182,7 @@ class CommandAdapter:
 
 
 class ProcessPool:
-    """The process of a conversation, or of a run: started when it is needed, anew when it is gone."""
+    """The process of a conversation, or of a run: started when it is needed, again when it is gone."""
 
     def __init__(self, adapter: CommandAdapter) -> None:
         self._adapter = adapter

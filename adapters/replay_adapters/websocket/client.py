@@ -154,7 +154,7 @@ class Socket:
         """Say goodbye and close; soon, even where the other side doesn't answer."""
         self._reading.cancel()
         await asyncio.gather(self._reading, return_exceptions=True)
-        # The library's own limit starts anew with every frame that still comes, and they may never end.
+        # The library's own limit starts again with every frame that still comes, and they may never end.
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_CLOSING_S):
                 await self._response.close()

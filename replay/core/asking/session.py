@@ -57,7 +57,7 @@ async def usable_reply(session: Session, request: ChatRequest) -> ChatReply:
     Return the adapter's reply to *request*, with secrets replaced by asterisks.
 
     Raises:
-        AdapterReplyError: it calls tools in the place of a text, and whoever asks runs none.
+        AdapterReplyError: it calls tools in place of a text, and whoever asks runs none.
         AdapterError: none came.
     """
     reply = redact_reply(await session.ask(request))

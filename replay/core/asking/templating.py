@@ -177,7 +177,7 @@ _CONSTANT = "a constant"
 
 
 class _NoConstants(NodeTransformer):
-    """Puts a variable in the place of each constant."""
+    """Puts a variable in place of each constant."""
 
     def visit_Const(self, node: nodes.Const) -> nodes.Node:
         return nodes.Name(_CONSTANT, "load", lineno=node.lineno, environment=node.environment)

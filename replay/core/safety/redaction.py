@@ -129,7 +129,7 @@ def keep_secret(value: str) -> None:
     Hide *value*, and each of its words, wherever a reply, a failure or a log would show it.
 
     Words that could as well be an answer's (fewer than 8 characters, or letters alone and fewer than 20)
-    are left: an answer with stars in the place of "english" would be scored for what nobody said. Of what
+    are left: an answer with stars in place of "english" would be scored for what nobody said. Of what
     stands in an address each part that looks drawn by lot is a word, and so is all of it without escapes.
     """
     global _known

@@ -33,7 +33,7 @@ class Choice(Section):
     name: str
     settings: dict[str, Any] = Field(default_factory=dict)
     called: str | None = None
-    """What it is called in the place of its own name and settings."""
+    """What it is called in place of its own name and settings."""
 
     @property
     def label(self) -> str:

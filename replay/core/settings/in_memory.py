@@ -1,8 +1,8 @@
 """
-Objects that a program puts into a scenario in the place of names: functions, classes, conversations.
+Objects that a program puts into a scenario in place of names: functions, classes, conversations.
 
 A scenario is a text, and its run keeps it. So each object gets a name there, ``in-memory:answer``, under
-which it is found as long as this process lives, in the place of ``file.py:answer``.
+which it is found as long as this process lives, in place of ``file.py:answer``.
 """
 
 from __future__ import annotations
