@@ -20,6 +20,8 @@ from replay import (
 
 def rendered(template: Template | TextTemplate, variables: Mapping[str, Any]) -> Any:
     """
+    Return *template* filled in with *variables*.
+
     Raises:
         AdapterRefusedError: *template* can't be filled in for this conversation.
     """

@@ -25,6 +25,8 @@ _NAME = re.compile(r"\w+")
 
 def check_count(setting: str, number: int | None) -> None:
     """
+    Make sure that *number* is at least 1.
+
     Raises:
         ValueError: *number* is less than 1.
     """
@@ -34,6 +36,8 @@ def check_count(setting: str, number: int | None) -> None:
 
 def check_seconds(setting: str, seconds: float | None) -> None:
     """
+    Make sure that *seconds* is more than 0.
+
     Raises:
         ValueError: *seconds* is not more than 0.
     """
@@ -43,6 +47,8 @@ def check_seconds(setting: str, seconds: float | None) -> None:
 
 def check_address(url: str, setting: str) -> None:
     """
+    Make sure that *url* is an http(s) address without credentials.
+
     Raises:
         ValueError: *url* is not an http(s) address, or holds credentials.
     """

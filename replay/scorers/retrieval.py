@@ -69,7 +69,7 @@ def modified_precision(found: Relevance, gold_count: int, k: int | None) -> floa
 
 
 def precision_at(found: Relevance, gold_count: int, k: int | None) -> float:
-    """Gold passages among the first *k* by *k*, also where fewer were retrieved, in [0, 1]."""
+    """Return the gold passages among the first *k* by *k*, even if fewer were retrieved, in [0, 1]."""
     places = len(found) if k is None else k
     return sum(found[:k]) / places if places else 0.0
 

@@ -91,7 +91,7 @@ def _blocks(clusters: int, resamples: int, seed: int) -> Iterator[Matrix]:
 
 def resampled_means(sums: Matrix, counts: Matrix, weights: Matrix) -> Matrix:
     """
-    Means of many cells at once, in each resample; NaN where a resample has no observation of a cell.
+    Return the means of many cells in each resample; NaN where a resample has none of a cell.
 
     *sums* and *counts* have the shape (clusters, cells), *weights* (resamples, clusters); the result
     (resamples, cells).
@@ -165,7 +165,7 @@ def jackknifed_values(
 
 
 def jackknifed_means(sums: Matrix, counts: Matrix) -> Matrix:
-    """Means of all clusters but one each, shape (clusters, cells) as the arguments; NaN for none left."""
+    """Return the means of all clusters but one each, shape (clusters, cells); NaN for none left."""
     with np.errstate(invalid="ignore", divide="ignore"):
         means: Matrix = (sums.sum(axis=0) - sums) / (counts.sum(axis=0) - counts)
     # With one cluster only, a sum minus itself can leave a rounding error to be divided by zero.

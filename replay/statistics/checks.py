@@ -110,7 +110,7 @@ class Checks:
 
 
 def reasons_text(unchecked: Counter[str]) -> str:
-    """``2 never reached, 1 skipped``, most first."""
+    """Return ``2 never reached, 1 skipped``, most first."""
     return ", ".join(f"{count:,} {reason}" for reason, count in unchecked.most_common())
 
 

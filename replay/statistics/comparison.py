@@ -255,7 +255,7 @@ def _by_conversation(
 
 
 def bootstrap_p(differences: NDArray[np.float64]) -> float | None:
-    """Two-sided, never 0; None without a resample (Efron & Tibshirani, 1993, chapter 15)."""
+    """Return the two-sided p-value, never 0; None without a resample (Efron & Tibshirani, 1993, ch. 15)."""
     known = differences[~np.isnan(differences)]
     if not len(known):
         return None

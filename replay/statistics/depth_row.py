@@ -94,7 +94,7 @@ class DepthRow:
         return self.edited / self.turns if self.turns else None
 
     def counts(self) -> dict[str, Any]:
-        """Everything but the scores, as plain values."""
+        """Return everything but the scores, as plain values."""
         return {name: getattr(self, name) for name in COUNTS}
 
 

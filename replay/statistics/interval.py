@@ -77,7 +77,7 @@ _T_TOLERANCE = 1e-9
 
 
 def scale_of(unit: str, *, difference: bool = False) -> Scale:
-    """Of a score that counts in *unit*, or of the difference of two such scores."""
+    """Return the scale of a score that counts in *unit*, or of the difference of two such scores."""
     if unit == SHARE:
         return "signed share" if difference else "share"
     return "difference" if difference else "amount"
@@ -165,7 +165,7 @@ class Interval:
 
 
 def ends_of(found: Interval | UndefinedNumber) -> dict[str, Any]:
-    """``low``, ``high`` and ``no_interval``, why there is none, for records that hold all three."""
+    """Return ``low``, ``high`` and ``no_interval``, why there is none, for records with all three."""
     if isinstance(found, UndefinedNumber):
         return {"low": None, "high": None, "no_interval": found.reason}
     return {"low": found.low, "high": found.high, "no_interval": None}

@@ -50,7 +50,7 @@ class NumberWithInterval:
 
 
 def no_number(why: UndefinedNumber, items: int = 0, clusters: int = 0) -> NumberWithInterval:
-    """In place of a number that can't be had; *why* stands for the interval, too."""
+    """Return a value in place of an undefined number; *why* stands for the interval, too."""
     return NumberWithInterval(value=why, interval=why, items=items, clusters=clusters)
 
 

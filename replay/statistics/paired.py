@@ -136,7 +136,7 @@ def policy_gaps(
     method: IntervalMethod = "t",
 ) -> list[PairedDifference]:
     """
-    For each system that has the *baseline* policy, each of its other policies minus it, in every score.
+    Return each other policy of a system minus its *baseline* policy, in every score.
 
     *scores* are columns over *records*. In the order of the depth table; empty if no system has both. With
     the same records, resamples and seed the resampled conversations are those of the depth table.

@@ -126,7 +126,7 @@ def outcomes(records: Sequence[TurnRecord], column: ScoreColumn, places: Sequenc
 
 
 def pass_column(cases: Iterable[Plays], kind: PassKind, k: int) -> ScoreColumn:
-    """pass^k or pass@k as a score of *cases*, each what its plays that count came to."""
+    """Return pass^k or pass@k as a score of *cases*, each given by its plays that count."""
     few = Unscored(reason=f"fewer than {k} plays have a score" if k > 1 else "no play has all scores")
     estimate = _ESTIMATES[kind]
     return ScoreColumn(

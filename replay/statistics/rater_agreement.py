@@ -56,7 +56,7 @@ def cohen_kappa(
     first: Sequence[Rating], second: Sequence[Rating], weights: Weights | None = None
 ) -> float | UndefinedNumber:
     """
-    Cohen's kappa of two raters, in [-1, 1], over the items that both rated.
+    Return Cohen's kappa of two raters, in [-1, 1], over the items that both rated.
 
     *weights* let a near miss count less: by the ratings' difference, or its square.
 
@@ -69,7 +69,7 @@ def cohen_kappa(
 
 def fleiss_kappa(items: Sequence[Sequence[Rating]]) -> float | UndefinedNumber:
     """
-    Fleiss' kappa, at most 1, of the ratings of each item.
+    Return Fleiss' kappa, at most 1, of the ratings of each item.
 
     Items with another number of ratings than most have (None is no rating) are left out, since the
     measure is for a fixed number; ``complete_items`` says how many remain.
@@ -92,7 +92,7 @@ def krippendorff_alpha(
     items: Sequence[Sequence[Rating]], level: Level = "ordinal"
 ) -> float | UndefinedNumber:
     """
-    Krippendorff's alpha, at most 1, of the ratings of each item; items with fewer than two don't count.
+    Return Krippendorff's alpha, at most 1; items with fewer than two ratings don't count.
 
     *level* is the scale's: with ``nominal`` any two different ratings are as bad, with ``ordinal`` the
     ratings between them matter, with ``interval`` their difference, with ``ratio`` their proportion.
@@ -115,7 +115,7 @@ def percent_agreement(items: Sequence[Sequence[Rating]]) -> Measure:
 
 
 def cohen(pairs: Sequence[tuple[Rating, Rating]], weights: Weights | None = None) -> Measure:
-    """Cohen's kappa of *pairs* of ratings of one item by two raters."""
+    """Return Cohen's kappa of *pairs* of ratings of one item by two raters."""
     categories = _categories([rating for pair in pairs for rating in pair])
     if weights and any(isinstance(category, str) for category in categories):
         raise ValueError("ratings that are texts have no difference to weight by")
@@ -139,7 +139,7 @@ def cohen(pairs: Sequence[tuple[Rating, Rating]], weights: Weights | None = None
 
 
 def fleiss(items: Sequence[Sequence[Rating]]) -> Measure:
-    """Fleiss' kappa of items with the same number of ratings each, at least two."""
+    """Return Fleiss' kappa of items with the same number of ratings each, at least two."""
     counts, _ = _counts(items)
 
     def formula(sums: Matrix) -> Matrix:
@@ -153,7 +153,7 @@ def fleiss(items: Sequence[Sequence[Rating]]) -> Measure:
 
 
 def alpha(items: Sequence[Sequence[Rating]], level: Level) -> Measure:
-    """Krippendorff's alpha of items with two ratings or more."""
+    """Return Krippendorff's alpha of items with two ratings or more."""
     counts, categories = _counts(items)
     if level != "nominal" and any(isinstance(category, str) for category in categories):
         raise ValueError(f"ratings that are texts have no {level} scale")

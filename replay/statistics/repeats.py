@@ -133,7 +133,7 @@ def run_spread(tables: Sequence[DepthTable], *, by_depth: bool = False) -> list[
 
 
 def same_answers(runs: Sequence[Sequence[TurnRecord]]) -> list[SameAnswers]:
-    """For each group of the first of *runs*, how often all runs gave the same answer."""
+    """Return how often all *runs* gave the same answer, for each group of the first one."""
     by_run = [
         {(r.system, r.policy, r.conversation, r.depth): r.answer for r in records if r.answer is not None}
         for records in runs

@@ -116,7 +116,7 @@ def survey_scorers(
 
 
 def in_parts(records: Iterable[TurnRecord], least: int | None = None) -> Iterator[list[TurnRecord]]:
-    """At *least* so many records at a time, or ``PART``, neighbours of one conversation together."""
+    """Yield at *least* so many records (or ``PART``) at a time, a play's records together."""
     least = least or PART
     part: list[TurnRecord] = []
     for _, played in groupby(records, lambda record: (record.conversation, record.system, record.policy)):

@@ -35,7 +35,7 @@ class CallPieces:
         self, index: Any, *, id: Any = None, name: Any = None, piece: Any = None, arguments: Any = None
     ) -> None:
         """
-        A call, or more of one: a *piece* of its arguments, or all of them.
+        Take a call, or more of one: a *piece* of its arguments, or all of them.
 
         It is more of the last call with that *index*, unless it has another id. Some servers give every
         call the index 0, others none: then a name begins a call as well.

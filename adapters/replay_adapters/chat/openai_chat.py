@@ -232,7 +232,7 @@ def _content(logprobs: Any) -> Sequence[Any]:
 
 
 def logprobs_of(content: Any) -> tuple[TokenLogprobs, ...] | None:
-    """Tokens as Chat Completions and Responses list them; None where they aren't as documented."""
+    """Return the log-probabilities in *content*; None if they aren't as documented."""
     try:
         return tuple(
             TokenLogprobs(

@@ -62,7 +62,7 @@ class StreamedAnswer(msgspec.Struct):
 
     def take_usage(self, usage: Usage | None, told: Any, headers: Mapping[str, str] | None = None) -> None:
         """
-        The counts of an event that has some, as they are and as the server *told* them.
+        Take the counts of an event that has some, and the server's own form of them, *told*.
 
         The *headers* of a stream have no cost: they were sent before there was any.
         """
@@ -110,7 +110,7 @@ def decoded_events(
 
 def check_event_stream(reply: HttpReply) -> None:
     """
-    Nothing, if *reply*, in which there is no event, may be the beginning of an event stream.
+    Make sure that *reply*, which has no event, may be the beginning of an event stream.
 
     Raises:
         AdapterReplyError: it is something else.
@@ -148,7 +148,7 @@ def decoded(
 
 def check_complete(reply: HttpReply, streamed: StreamedAnswer, missing: str) -> None:
     """
-    Nothing, if the answer is complete; *missing* says what should have ended it.
+    Make sure that the answer is complete; *missing* says what should have ended it.
 
     Raises:
         AdapterCutOffError: a part of it had come.

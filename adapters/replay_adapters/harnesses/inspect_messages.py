@@ -153,7 +153,7 @@ def reply_of(output: ModelOutput, request: ChatRequest, steps: tuple[Message, ..
 
 
 def usage_of(output: ModelOutput) -> Usage | None:
-    """Its tokens; Inspect counts those of the prompt that were in a cache beside the others."""
+    """Return the token counts of *output*, with cached prompt tokens added to those of the prompt."""
     told = output.usage
     if told is None:
         return None

@@ -22,6 +22,8 @@ Question = str | list[dict[str, Any]]
 
 def check_known(model: str) -> None:
     """
+    Make sure that lm-eval has *model*.
+
     Raises:
         ValueError: lm-eval has no *model* of that name.
     """

@@ -48,5 +48,5 @@ def trace_headers(traceparent: str | None) -> dict[str, str]:
 
 
 def trace_extras(request: ChatRequest) -> Extras | None:
-    """That header alone."""
+    """Return the trace header of *request* as extras; None without a trace."""
     return None if request.traceparent is None else Extras(headers=trace_headers(request.traceparent))

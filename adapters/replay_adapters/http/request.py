@@ -76,6 +76,8 @@ class RequestTemplate:
 
     def filled_in(self, variables: Mapping[str, Any]) -> Request:
         """
+        Return the request with its templates filled in.
+
         Raises:
             AdapterRefusedError: a template can't be filled in.
         """

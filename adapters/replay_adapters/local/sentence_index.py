@@ -62,7 +62,7 @@ class SentenceIndex:
                 number += 1
 
     def rarity(self, term: str) -> float:
-        """Inverse document frequency; highest for a stem in no sentence at all."""
+        """Return the inverse document frequency; highest for a stem in no sentence at all."""
         frequency = self._frequency[term]
         return math.log1p((len(self.sentences) - frequency + 0.5) / (frequency + 0.5))
 

@@ -50,6 +50,8 @@ class Prompt:
 
     def render(self, variables: Mapping[str, Any]) -> str:
         """
+        Return the prompt filled in with *variables*.
+
         Raises:
             PromptError: an expression can't be evaluated.
         """

@@ -217,7 +217,7 @@ def rates(
     tallies: Sequence[LoadTally] = (),
 ) -> Rates:
     """
-    Of *level*, whose measured asks are *chosen* and those in *tallies*.
+    Return the rates of *level*, whose measured asks are *chosen* and those in *tallies*.
 
     *last_turns* are the positions of the last turn of every conversation that was played.
     """
