@@ -19,6 +19,8 @@ _decode = msgspec.json.Decoder().decode
 
 def encode_json(value: Any) -> bytes:
     """
+    Return *value* as JSON in UTF-8.
+
     Raises:
         TypeError, ValueError: *value* is not JSON.
     """
@@ -30,6 +32,8 @@ def encode_json(value: Any) -> bytes:
 
 def decode_json(content: bytes) -> Any:
     """
+    Return the value of the JSON *content*.
+
     Raises:
         ValueError: *content* is not JSON, or nested too deeply.
     """
@@ -46,7 +50,7 @@ def decode_json(content: bytes) -> Any:
 
 
 def whole_text(pieces: Sequence[str]) -> str:
-    """*pieces* together; halves of a character that came in two of them are one again."""
+    """Return *pieces* together; halves of a character that came in two of them are one again."""
     text = "".join(pieces)
     if text.isascii():
         return text

@@ -22,7 +22,7 @@ class ReceivedReply(Protocol):
 
     @property
     def place(self) -> str:
-        """Where it came from, fit to be shown."""
+        """Return where the reply came from, without secrets."""
         ...
 
     @property
@@ -102,7 +102,7 @@ class ReplyPath:
 
     def find(self, reply: ReceivedReply, value: Any) -> Any:
         """
-        What stands there in *value*, the JSON of *reply*; None if nothing does.
+        Return the value at this path in *value*, the JSON of *reply*; None if there is none.
 
         Raises:
             AdapterReplyError: the reply is of another shape than the path was made for.
@@ -117,7 +117,7 @@ class ReplyPath:
             raise self.unusable(reply, f"can't be evaluated ({bad_reply_error(error)})") from error
 
     def search(self, value: Any) -> Any:
-        """As ``find``, but None where *value* is of another shape than the path was made for."""
+        """Return the value at this path, as ``find``, but None if *value* has an unexpected shape."""
         try:
             return None if self._compiled is None else _DepthMeasure().visit(self._compiled.parsed, value)
         except STUMBLES:
@@ -129,7 +129,7 @@ class ReplyPath:
 
     def text(self, reply: ReceivedReply, value: Any) -> str:
         """
-        The text that stands there, not empty; a number is spelt out.
+        Return the text at this path, not empty; a number is converted.
 
         Raises:
             AdapterReplyError: there is no text.
@@ -143,13 +143,13 @@ class ReplyPath:
         return text
 
     def id(self, reply: ReceivedReply, value: Any) -> str | None:
-        """The id that stands there, a text or a whole number; None if there is none."""
+        """Return the id at this path, a text or a whole number; None if there is none."""
         found = self.find(reply, value)
         return (spelt_out(found) or None) if isinstance(found, str | int) else None
 
     def passages(self, reply: ReceivedReply, value: Any) -> tuple[Passage, ...]:
         """
-        The passages that stand there: texts, or objects with any of ``id``, ``text`` and ``title``.
+        Return the passages at this path: texts, or objects with any of ``id``, ``text`` and ``title``.
 
         Raises:
             AdapterReplyError: something else stands there.
@@ -168,7 +168,7 @@ class ReplyPath:
 
     def steps(self, reply: ReceivedReply, values: Iterable[Any]) -> tuple[Message, ...]:
         """
-        The steps that stand there in *values*, which *reply* brought: one of them or a list in each.
+        Return the steps that stand there in *values*, which *reply* brought: one of them or a list in each.
 
         Raises:
             AdapterReplyError: something else stands there.
@@ -183,7 +183,7 @@ class ReplyPath:
         return steps
 
     def unusable(self, reply: ReceivedReply, why: str) -> AdapterReplyError:
-        """An error that says what is wrong with what was found here in *reply*."""
+        """Return an error that says what is wrong with what was found here in *reply*."""
         answered = "answered" if reply.status is None else f"answered {reply.status}"
         return AdapterReplyError(
             f'{reply.place} {answered}, but {self.setting} "{self.expression}" {why}: '
@@ -193,19 +193,19 @@ class ReplyPath:
 
 
 def is_true(value: Any) -> bool:
-    """Whether *value* is true as JMESPath has it: 0 is, nothing (null), false and empty things aren't."""
+    """Return whether *value* is true in JMESPath: 0 is; null, false and empty values aren't."""
     return value is not None and value is not False and value not in ("", [], {})
 
 
 def listed(value: Mapping[str, Any], name: str) -> Sequence[Any]:
-    """The list under *name*; an empty one where something else stands there, or nothing."""
+    """Return the list under *name*; an empty one if there is none."""
     found = value.get(name)
     return found if isinstance(found, list) else ()
 
 
 def spelt_out(value: Any) -> str | None:
     """
-    *value*, a text or a number, as a text; None for anything else.
+    Return *value*, a text or a number, as a text; None for anything else.
 
     NaN and Infinity, which some servers send, are no JSON (RFC 8259, section 6) and no answer.
     """
@@ -215,7 +215,7 @@ def spelt_out(value: Any) -> str | None:
 
 
 def with_titles(text: Any, buttons: Any) -> str:
-    """*text* and the titles of *buttons*, a line each; what isn't as documented is left out."""
+    """Return *text* and the titles of *buttons*, a line each; what isn't as documented is left out."""
     titles = buttons if isinstance(buttons, list) else ()
     lines = [text, *(button.get("title") for button in titles if isinstance(button, Mapping))]
     return "\n".join(filter(None, (line.strip() for line in lines if isinstance(line, str))))

@@ -10,7 +10,7 @@ from replay import Passage
 
 def passages_of(items: Sequence[Any]) -> tuple[Passage, ...] | None:
     """
-    *items* as passages, or None if they can't all be passages.
+    Return *items* as passages, or None if they can't all be passages.
 
     Passages without an id are numbered from 1.
     """

@@ -20,6 +20,8 @@ from replay import (
 
 def rendered(template: Template | TextTemplate, variables: Mapping[str, Any]) -> Any:
     """
+    Return *template* filled in with *variables*.
+
     Raises:
         AdapterRefusedError: *template* can't be filled in for this conversation.
     """
@@ -30,13 +32,13 @@ def rendered(template: Template | TextTemplate, variables: Mapping[str, Any]) ->
 
 
 def request_error(reason: object) -> AdapterRefusedError:
-    """The error for a request that can't be made; nothing has been sent then."""
+    """Return the error for a request that can't be made; nothing has been sent then."""
     return AdapterRefusedError(f"the request can't be made: {reason}", reached=False)
 
 
 def question_variables(
     conversation: Conversation, request: ChatRequest, kept_by: HistoryKeeper, session_id: str | None
 ) -> Mapping[str, Any]:
-    """What templates may use to put *request*; without its history, where the system keeps that."""
+    """Return the template variables for *request*; ``history`` is empty if the system keeps the history."""
     shown = request if kept_by == "client" else replace(request, history=())
     return template_variables(conversation, shown, session_id=session_id)

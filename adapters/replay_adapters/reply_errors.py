@@ -48,5 +48,5 @@ class parse_errors_as_bad_reply:
 
 
 def bad_reply_error(error: Exception) -> str:
-    """*error* on one line, fit to be shown."""
+    """Return *error* on one line, without secrets."""
     return f"{type(error).__name__}: {' '.join(redact(str(error)).split())[:200]}"

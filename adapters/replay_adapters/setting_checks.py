@@ -25,6 +25,8 @@ _NAME = re.compile(r"\w+")
 
 def check_count(setting: str, number: int | None) -> None:
     """
+    Make sure that *number* is at least 1.
+
     Raises:
         ValueError: *number* is less than 1.
     """
@@ -34,6 +36,8 @@ def check_count(setting: str, number: int | None) -> None:
 
 def check_seconds(setting: str, seconds: float | None) -> None:
     """
+    Make sure that *seconds* is more than 0.
+
     Raises:
         ValueError: *seconds* is not more than 0.
     """
@@ -43,6 +47,8 @@ def check_seconds(setting: str, seconds: float | None) -> None:
 
 def check_address(url: str, setting: str) -> None:
     """
+    Make sure that *url* is an http(s) address without credentials.
+
     Raises:
         ValueError: *url* is not an http(s) address, or holds credentials.
     """
@@ -58,7 +64,9 @@ def check_address(url: str, setting: str) -> None:
 
 def from_environment(name: str, setting: str) -> str:
     """
-    The secret in the environment variable *name*; where that ends in ``_FILE``, in the file that it names.
+    Return the secret in the environment variable *name*.
+
+    Where that ends in ``_FILE``, in the file that it names.
 
     Files are how Docker, Kubernetes and systemd hand secrets over, and the ending is Docker's convention.
     A file is read only where the settings say so by that ending. What is found is hidden from now on in all
@@ -98,7 +106,7 @@ def _from_file(path: Path, setting: str) -> str:
 
 def headers_from_environment(headers: Mapping[str, str]) -> dict[str, str]:
     """
-    *headers* filled in: each a variable's name, or a text with ``${NAME}`` in it.
+    Return *headers* filled in: each a variable's name, or a text with ``${NAME}`` in it.
 
     Raises:
         ValueError: a variable is not set.
@@ -116,10 +124,10 @@ def headers_from_environment(headers: Mapping[str, str]) -> dict[str, str]:
 
 def filled_address(url: str, setting: str) -> str:
     """
-    *url* with each ``${NAME}`` in its path or query filled in, for addresses that have a key in them.
+    Return *url* with each ``${NAME}`` in its path or query filled in, for addresses that have a key in them.
 
     Raises:
-        ValueError: a variable is not set, or stands in the place of the host, which a scenario has to show.
+        ValueError: a variable is not set, or stands in place of the host, which a scenario has to show.
     """
     match = _HOST_AND_REST.fullmatch(url)
     assert match is not None, "it matches any text"
@@ -180,7 +188,7 @@ def unsent_system_prompts(*values: Any, where: str) -> str | None:
 
 
 def _texts(value: Any, place: str, *, of_a_message: bool = False) -> Iterator[tuple[str, str, bool]]:
-    """All texts in *value*, each with its place and whether it stands in ``{each: ..., if: ...}``."""
+    """Yield all texts in *value*, each with its place and whether it stands in ``{each: ..., if: ...}``."""
     if isinstance(value, str):
         yield place, value, of_a_message
     elif isinstance(value, Mapping):

@@ -14,7 +14,7 @@ RESULTS = ("result", "output")
 
 
 def steps_of(items: Sequence[Any]) -> tuple[Message, ...] | None:
-    """*items* as steps, or None if they can't all be steps."""
+    """Return *items* as steps, or None if they can't all be steps."""
     steps: list[Message] = []
     for item in items:
         if isinstance(item, Message):

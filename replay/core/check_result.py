@@ -64,13 +64,13 @@ class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def rule(self) -> str:
-        """What was expected, on a line, as in ``contains "refund"`` and ``polite: rubric "Is polite."``."""
+        """Return the expectation on one line: ``contains "refund"`` or ``polite: rubric "Is polite."``."""
         value = "" if self.value is True else f" {self.value_text}"
         return f"{self.called}: {self.kind}{value}" if self.called else f"{self.kind}{value}"
 
     @property
     def value_text(self) -> str:
-        """What was expected, as JSON."""
+        """Return the expected value as JSON."""
         # Not by msgspec: half of a surrogate pair, which a data set may hold, stops it.
         return json.dumps(self.value, ensure_ascii=False)
 

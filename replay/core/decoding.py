@@ -20,14 +20,14 @@ _working = RLock()
 
 
 def decoder_of(kind: type[T]) -> msgspec.json.Decoder[T]:
-    """A decoder of JSON."""
+    """Return a JSON decoder for the given type."""
     with _working:
         return msgspec.json.Decoder(kind)
 
 
 def decode_as(data: bytes | str | msgspec.Raw, kind: type[T]) -> T:
     """
-    JSON as an object of that *kind*.
+    Decode JSON *data* as an object of the type *kind*.
 
     Raises:
         msgspec.DecodeError: *data* is no JSON, or of another kind (``ValidationError``).
@@ -40,7 +40,7 @@ def decode_as(data: bytes | str | msgspec.Raw, kind: type[T]) -> T:
 
 def convert_to(plain: Any, kind: type[T], *, strict: bool = True) -> T:
     """
-    Dicts, lists and plain values as an object of that *kind*; not *strict*, numbers may be texts.
+    Convert dicts, lists and plain values to an object of *kind*; unless *strict*, numbers may be texts.
 
     Raises:
         msgspec.ValidationError: *plain* is of another kind.

@@ -43,7 +43,12 @@ _log = logging.getLogger("replay.cache")
 
 
 def cache_path(name: str) -> Path | None:
-    """Where the file called *name* goes by the environment; None for nowhere."""
+    """
+    Return the path of the cache file called *name*; None if caching is off or the user has no home folder.
+
+    The environment variable ``CONVREPLAY_CACHE`` names the folder or turns the cache off; otherwise the file
+    is in the user's cache folder, under ``convreplay``.
+    """
     chosen = os.environ.get("CONVREPLAY_CACHE")
     if chosen and chosen.lower() in _OFF:
         return None
@@ -57,7 +62,7 @@ def cache_path(name: str) -> Path | None:
 
 
 def content_key(*parts: Any) -> bytes:
-    """A hash of everything that a result depends on: texts, numbers, mappings, records."""
+    """Return a hash of everything that a result depends on: texts, numbers, mappings, records."""
     # Plain JSON, since it escapes what UTF-8 refuses, such as half a surrogate pair.
     content = json.dumps([VERSION, *map(msgspec.to_builtins, parts)], sort_keys=True)
     return hashlib.sha256(content.encode()).digest()
@@ -82,7 +87,7 @@ class DiskCache:
         self._largest_bytes = largest_bytes
 
     def get(self, keys: Iterable[bytes]) -> dict[bytes, bytes]:
-        """The entries that are there, by key. Looking makes no file."""
+        """Return the entries found, by key. Reading creates no file."""
 
         def look_up(db: sqlite3.Connection) -> dict[bytes, bytes]:
             rows = (
@@ -108,7 +113,7 @@ class DiskCache:
             self._use(keep, make=True)
 
     def _use(self, work: Callable[[sqlite3.Connection], T], *, make: bool) -> T | None:
-        """*work* on the open file; None where that fails, or there is none and it is not to be made."""
+        """Return the result of *work* on the open file; None if it fails, or there is no file to read."""
         if self.path is None:
             return None
         try:

@@ -119,5 +119,5 @@ class Drift:
 
     @property
     def kind_not_judged(self) -> str:
-        """What ``not_judged`` says before its colon, by which questions can be counted."""
+        """Return the part of ``not_judged`` before the first colon, by which questions can be counted."""
         return (self.not_judged or "no reason given").partition(": ")[0]

@@ -87,7 +87,7 @@ class DatasetError(InputError):
 
 
 def readable(message: str) -> str:
-    """*message* without its middle where it shows a value that is too long to be read."""
+    """Return *message* without its middle if it is too long to read, as when it quotes a value."""
     return message if len(message) <= 1_000 else f"{message[:600]} ... {message[-300:]}"
 
 
@@ -212,7 +212,7 @@ class ToolLoopError(AdapterError):
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
     """
-    Within it, *path* is written.
+    Turn a failure to write *path* within the block into an error of ours.
 
     Raises:
         InputError: it can't be.

@@ -13,7 +13,7 @@ END = "end"
 
 
 def check_columns(kind: str, called: str | None, *, at_end: bool) -> list[str]:
-    """The columns in which a check counts."""
+    """Return the names of the columns in which a check counts."""
     names = kind, called, END if at_end else None
     return [ALL_CHECKS, *(f"{ALL_CHECKS}.{name}" for name in names if name)]
 

@@ -70,7 +70,7 @@ class PlayedTurn(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
 def gold_history(conversation: Conversation, depth: int) -> tuple[Exchange, ...]:
     """
-    Recorded questions with gold answers before *depth* (1-based).
+    Return the recorded questions with gold answers before *depth* (1-based).
 
     A turn whose gold answer is unknown is left out: there is nothing to show for it, and a
     predicted answer must never stand in a gold history.
@@ -84,12 +84,12 @@ def gold_history(conversation: Conversation, depth: int) -> tuple[Exchange, ...]
 
 @lru_cache(maxsize=32_768)
 def _exchange(question: str, answer: str, steps: tuple[Message, ...]) -> Exchange:
-    """The same object each time: a history is put together anew for every turn of a conversation."""
+    """Return the exchange of a turn, cached: the history is rebuilt for every turn of a conversation."""
     return Exchange(question=question, answer=answer, steps=steps)
 
 
 def own_history(played: Sequence[PlayedTurn]) -> tuple[Exchange, ...]:
-    """Questions as really asked, with the answers the system really gave."""
+    """Return the questions as really asked, with the answers that the system really gave."""
     return tuple([exchange for p in played for exchange in p.exchanges])
 
 
@@ -110,10 +110,15 @@ def with_recorded_context(
     history: Sequence[Exchange], played: Sequence[PlayedTurn], turn: Turn
 ) -> tuple[tuple[Exchange, ...], tuple[Message, ...]]:
     """
-    *history* with what its questions were asked with, and what *turn*'s question is asked with.
+    Return *history* and the messages before *turn*'s question, both with the recorded context messages.
 
-    Instructions of a turn that is not in the history, since it was filtered or has no gold answer, stand
-    before what comes next.
+    Instructions of a turn that is not in the history, since it was filtered or has no gold answer, are put
+    before the next question.
+
+    Args:
+        history: The exchanges to show, oldest first.
+        played: All turns before *turn*, in order.
+        turn: The turn to ask.
     """
     shown = list(history)
     pending: tuple[Message, ...] = ()

@@ -31,7 +31,16 @@ class HistoryView:
         return "+".join([*parts, *(["user-only"] if self.user_only else [])])
 
     def apply(self, history: Sequence[Exchange]) -> tuple[tuple[Exchange, ...], str | None]:
-        """What is left of *history*, and what was cut (``exchanges 1 to 3, answers``); None for nothing."""
+        """
+        Return the exchanges that stay of *history*, and a description of the cut.
+
+        Args:
+            history: All exchanges, oldest first.
+
+        Returns:
+            The exchanges that stay, and text such as ``exchanges 1 to 3, answers`` that names what was cut;
+            None if nothing was.
+        """
         cut = 0 if self.last is None else max(0, len(history) - self.last)
         said = [f"exchanges 1 to {cut}" if cut > 1 else "exchange 1"] if cut else []
         said += ["answers"] if self.user_only and cut < len(history) else []
@@ -39,7 +48,7 @@ class HistoryView:
 
 
 def reapply_view(history: Sequence[Exchange], cut: str | None) -> tuple[Exchange, ...]:
-    """*history* as it was shown by a view that said *cut* of it; all of it where that is in other words."""
+    """Return *history* cut as *cut* describes it; all of it if the description is in other words."""
     found = _CUT.fullmatch(cut or "")
     return _cut(history, int(found[1] or 0), answers=bool(found[2])) if found else tuple(history)
 

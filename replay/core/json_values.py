@@ -14,7 +14,7 @@ def same_json(one: Any, other: Any) -> bool:
 
 
 def holds_json(whole: Any, part: Any) -> bool:
-    """Whether *whole* has all that *part* has: of an object the keys that are there, of others everything."""
+    """Return whether *whole* contains *part*: objects may have more keys, all else must be equal."""
     if isinstance(whole, Mapping) and isinstance(part, Mapping):
         return all(key in whole and holds_json(whole[key], value) for key, value in part.items())
     return _alike(whole, part, holds_json)

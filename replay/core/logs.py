@@ -46,7 +46,7 @@ def log_event(level: int, event: str, /, *, bug: BaseException | None = None, **
 
 @contextmanager
 def logging_run(run: str, **fields: Any) -> Iterator[None]:
-    """*run* is the id in all that is logged within the block, whose beginning and end are logged."""
+    """Log begin and end of the block, and put the id *run* into all that is logged within it."""
     token = _run.set(run)
     log_event(logging.INFO, "run began", **fields)
     how: dict[str, Any] = {"ended": "interrupted"}
@@ -91,7 +91,7 @@ class ConversationLog:
     def log_failure(
         self, turn: int, attempt: int, outcome: str, error: str, retry_in_s: float | None
     ) -> None:
-        """*retry_in_s* None: the failure is final."""
+        """Log a failed ask; *retry_in_s* is None if the failure is final."""
         where = {**self._where, "turn": turn, "attempt": attempt}
         log_event(logging.INFO, "ask failed", **where, outcome=outcome, error=error)
         if retry_in_s is not None:
@@ -99,7 +99,7 @@ class ConversationLog:
 
 
 def conversation_log(*, system: str, policy: str, conversation: str) -> ConversationLog | None:
-    """None where nobody listens, so that a turn under load pays one comparison for it."""
+    """Return a log for one conversation; None if nobody listens, so that a turn under load costs little."""
     if not LOGGER.isEnabledFor(logging.INFO):
         return None
     return ConversationLog(system=system, policy=policy, conversation=conversation)
@@ -125,7 +125,7 @@ class JsonLogFormatter(logging.Formatter):
 
 
 def _traceback(formatter: logging.Formatter, record: logging.LogRecord) -> str:
-    """That of the bug behind *record*; empty where there is none. ``exc_text`` came from another process."""
+    """Return the traceback of *record*'s bug; empty without one. ``exc_text`` is of another process."""
     return formatter.formatException(record.exc_info) if record.exc_info else record.exc_text or ""
 
 
@@ -201,7 +201,7 @@ class _ForwardingHandler(logging.Handler):
 
 @contextmanager
 def forwarding_logs(level: int, send: Callable[[Told], None]) -> Iterator[None]:
-    """Within the block what is logged from *level* on is sent as well, from whichever thread."""
+    """Send what is logged from *level* on within the block, from any thread."""
     handler, before = _ForwardingHandler(send), LOGGER.level
     LOGGER.addHandler(handler)
     LOGGER.setLevel(level)
@@ -223,7 +223,7 @@ def relog(told: Told, node: str) -> None:
 
 
 def child_environment() -> dict[str, str]:
-    """Environment variables for a process that is to log for the run that goes on here."""
+    """Return environment variables for a process that logs for this run."""
     return {_RUN: _run.get() or ""}
 
 

@@ -50,18 +50,18 @@ class Message(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def join_texts(texts: Iterable[str]) -> str:
-    """*texts* as one, a line each; what is blank is left out."""
+    """Return *texts* joined with line breaks, without blank ones."""
     return "\n".join(text for text in texts if text.strip())
 
 
 def instructions(messages: Iterable[Message]) -> tuple[Message, ...]:
-    """Those of *messages* that tell the system what to do: of the roles ``system`` and ``developer``."""
+    """Return those of *messages* with the role ``system`` or ``developer``, in order."""
     return tuple(message for message in messages if message.role in ("system", "developer"))
 
 
 def question_messages(question: str, asked_with: Sequence[Message]) -> tuple[Message, ...]:
     """
-    The messages that put *question*: those that the recorded one was *asked_with*, and itself.
+    Return the messages that ask *question*: the recorded ones of *asked_with*, and the question itself.
 
     User messages among them are the recorded question in the pieces in which it came. They stay several where
     *question* begins as they do, so that at most the last was edited; else one message takes their place.
@@ -82,7 +82,7 @@ def question_messages(question: str, asked_with: Sequence[Message]) -> tuple[Mes
 
 
 def message_fields(message: Message) -> dict[str, Any]:
-    """*message* as Chat Completions have it, a JSON value."""
+    """Return *message* as a JSON object in the format of Chat Completions."""
     fields: dict[str, Any] = {"role": message.role, "content": message.text}
     if message.tool_calls:
         fields["content"] = message.text or None
@@ -99,7 +99,7 @@ def message_fields(message: Message) -> dict[str, Any]:
 
 def pair_calls(steps: Sequence[Message]) -> tuple[Message, ...]:
     """
-    *steps* as endpoints take them: without calls that no result follows, and results of no call.
+    Return *steps* with calls and results paired: calls without a result, and results without, are dropped.
 
     Endpoints refuse both. An assistant's message that had nothing but such calls is left out with them.
     """

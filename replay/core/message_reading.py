@@ -18,7 +18,7 @@ from replay.core.message import Message, ToolCall
 
 
 def tool_call_in(value: Any) -> ToolCall | None:
-    """The call that *value* is, with an empty id where it has none; None where it names no tool."""
+    """Return the tool call in *value*, with an empty id if it has none; None if it names no tool."""
     if not isinstance(value, Mapping):
         return None
     function = value.get("function")
@@ -32,7 +32,7 @@ def tool_call_in(value: Any) -> ToolCall | None:
 
 
 def json_text(value: Any) -> str:
-    """*value* as it is where it is a text, else as JSON; nothing for None."""
+    """Return *value* if it is a text, else as JSON; an empty text for None."""
     if value is None or isinstance(value, str):
         return value or ""
     try:
@@ -43,7 +43,7 @@ def json_text(value: Any) -> str:
 
 def match_results(steps: Iterable[Message]) -> tuple[Message, ...]:
     """
-    *steps* with an id for every call and, as far as there is one, for every result its call's id and name.
+    Return *steps* with an id for every call, and its call's id and name for each result that has one.
 
     A result without an id answers the oldest open call of its name, or of any where it has none.
     """
@@ -68,7 +68,7 @@ def match_results(steps: Iterable[Message]) -> tuple[Message, ...]:
 
 
 def stray_results(steps: Sequence[Message]) -> list[int]:
-    """Where in *steps* a result stands that answers no call before it."""
+    """Return the indices in *steps* of tool results that answer no call before them."""
     called: set[str | None] = set()
     found = []
     for position, step in enumerate(steps):

@@ -14,7 +14,7 @@ class RawReply:
     policy: str
     depth: int
     attempt: int
-    """From 1; those of a later rerun begin anew."""
+    """From 1; those of a later rerun begin again."""
     outcome: str
     """Of this attempt."""
     data: bytes

@@ -18,7 +18,7 @@ _UNSAFE = re.compile(
 
 
 def visible(text: str) -> str:
-    """*text* with each unsafe character as a sign: ``␀`` for NUL, ``⟨U+202E⟩`` for an override."""
+    """Return *text* with unsafe characters made visible: ``␀`` for NUL, ``⟨U+202E⟩`` for an override."""
     return _UNSAFE.sub(lambda found: _sign(found[0]), text.replace("\r\n", "\n"))
 
 
@@ -41,7 +41,14 @@ class ClippedText:
 
 
 def clip(text: str, *, first: int, most: int) -> ClippedText:
-    """*text* cut after about *first* characters, and for good after *most*."""
+    """
+    Return *text* split into a part to show first and the rest.
+
+    Args:
+        text: Any text.
+        first: About as many characters are shown first, up to a space; a text that is little longer is whole.
+        most: As many characters are kept at all.
+    """
     if len(text) <= first * 5 // 4:
         return ClippedText(text=text, rest="", left_out=0)
     space = text.rfind(" ", first // 2, first)

@@ -39,7 +39,7 @@ _SHOWN = frozenset(("Zs", "Co"))
 
 def escape_unprintable(text: str, *, keep: str = "") -> str:
     r"""
-    *text* with each character that can't be seen or that a terminal obeys written as an escape (``\x1b``).
+    Return *text* with unprintable characters and terminal controls written as escapes.
 
     Those are control characters (C0 and C1), format characters (direction, zero width), line and paragraph
     separators, halves of surrogate pairs and unassigned characters. Those in *keep* stay. So is the first
@@ -67,7 +67,7 @@ def _in_json(character: str) -> str:
 
 
 def on_one_line(text: str) -> str:
-    """*text*, visible, with its line breaks as spaces."""
+    """Return *text*, visible, with its line breaks as spaces."""
     return escape_unprintable(re.sub(r"\s", " ", text))
 
 
@@ -102,5 +102,5 @@ def guard_streams() -> None:
 
 
 def unwrap_stream(stream: TextIO) -> TextIO:
-    """*stream* for who makes texts visible already and writes escape sequences of our own beside them."""
+    """Return the stream that *stream* guards, for code that makes texts visible itself."""
     return stream.unguarded if isinstance(stream, GuardedStream) else stream

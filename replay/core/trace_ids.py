@@ -23,15 +23,14 @@ class PlayTrace(NamedTuple):
 
     def span(self, depth: int = 0, ask: int | str | None = None, started_at: float | None = None) -> str:
         """
-        The id, of 16 hexadecimal digits, of the play, of its turn at *depth*, or of the turn's *ask*, which
-        is counted from 0.
+        Return the id (16 hexadecimal digits) of the play, its turn at *depth*, or the turn's *ask* (from 0).
 
         A turn that is asked again in a later session of the run, which *started_at* another time, is another.
         """
         return _hashed(8, self.id, depth, ask, started_at if depth else None)
 
     def traceparent(self, depth: int, ask: int, started_at: float | None) -> str:
-        """What an ask sends in the header of that name."""
+        """Return the ``traceparent`` header (W3C Trace Context) of one ask."""
         return f"00-{self.id}-{self.span(depth, ask, started_at)}-{self.sampled:02d}"
 
 

@@ -16,16 +16,16 @@ T = TypeVar("T")
 
 async def in_thread(do: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
     """
-    What *do* returns, called in a thread of the loop's own pool.
+    Return what *do* returns, called in a thread of the event loop's default pool.
 
-    A thread can't be cancelled, and what it uses is closed when everybody is gone: SQLite crashes the process
-    where a database that is closed is still in use.
+    Cancellation waits until the thread has ended: a thread can't be cancelled, and SQLite crashes the process
+    if a database is closed while a thread uses it.
     """
     return await _run_shielded(lambda: do(*args, **kwargs), lambda: None)
 
 
 async def stoppable(do: Callable[[Event], T]) -> T:
-    """The same; *do* looks at its event now and then, which tells it that it was cancelled and may return."""
+    """Return what *do* returns, as ``in_thread``; on cancellation its event is set, so that it may stop."""
     stop = Event()
     return await _run_shielded(lambda: do(stop), stop.set)
 

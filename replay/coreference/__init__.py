@@ -32,10 +32,12 @@ def load(
     name: str = "embedded", settings: Mapping[str, Any] | None = None, folder: Path | None = None
 ) -> QuestionReader:
     """
-    The resolver *name*, ready to be asked: ``load("embedded").resolve_question(...)``.
+    Return a reader with the resolver *name*: ``load("embedded").resolve_question(...)``.
 
-    *name* is a registered resolver's, or ``module:attribute`` or ``file.py:attribute``, the file
-    being looked up from *folder* (by default the current one). *settings* are the resolver's own.
+    Args:
+        name: A registered resolver, ``module:attribute`` or ``file.py:attribute``.
+        settings: The resolver's own settings.
+        folder: The folder that a file is looked up from, by default the current one.
 
     Raises:
         PluginError: there is no such resolver, or it can't be imported.

@@ -93,7 +93,7 @@ class DriftDetector:
         return f"coref:{self.service.signature}|{rule}"
 
     def not_judged(self, conversation: Conversation, depth: int) -> Drift | None:
-        """The verdict on the question at *depth* (1-based) if the resolver can't read it, else None."""
+        """Return a ``Drift`` without verdict if the resolver can't read the question, else None."""
         # The published program minds no language, but a resolver that names its own is held to them.
         otherwise = None if self.mode == "evalconvqa" else ENGLISH_ONLY
         languages = getattr(self.service.resolver, "languages", otherwise)
@@ -106,9 +106,11 @@ class DriftDetector:
 
     async def gold_readings(self, conversation: Conversation, depth: int) -> tuple[Reading, ...] | Drift:
         """
-        What each mention of the question at *depth* refers to in the recorded conversation.
+        Return the reading of each mention of the question at *depth* in the recorded conversation.
 
-        A ``Drift`` without a verdict where the resolver can't read the question.
+        Returns:
+            One reading for each mention; a ``Drift`` without a verdict if the resolver can't read the
+            question.
 
         Raises:
             ResolverError: the resolver failed.
@@ -194,7 +196,7 @@ class DriftDetector:
     def _answered_as_recorded(
         self, conversation: Conversation, depth: int, played: Sequence[PlayedTurn]
     ) -> bool:
-        """Whether both windows hold the same turns, and the own one no other answers than gold ones."""
+        """Return whether both windows hold the same turns, and no own answer differs from its gold answer."""
         recorded = last_of(conversation.turns[: depth - 1], self.window)
         own = last_of([p for p in played if p.exchange is not None], self.window)
         if any(p.has_follow_ups for p in own):

@@ -38,13 +38,18 @@ class QuestionReader:
         question: str,
     ) -> tuple[Reading, ...]:
         """
-        What each mention of *question* refers to, in order of position; empty without mentions.
+        Return what each mention of *question* refers to, in order of position; empty without mentions.
 
-        *background* has ``title``, ``section`` and ``text``, as a ``DocumentBackground`` or a mapping with
-        any of these keys. *turns* are (question, answer) pairs, oldest first, all of which are looked at.
-        Each reading has the mention's character span in *question* (``mention.start``,
-        ``mention.end``), its ``mention.kind``, the best ``antecedent``'s text or None, and the
-        ``distribution``: (probability, antecedent), most probable first, where the resolver has one.
+        Args:
+            background: ``title``, ``section`` and ``text``, as a ``DocumentBackground`` or a mapping with any
+                of these keys; None for no background.
+            turns: (question, answer) pairs, oldest first; all of them are used.
+            question: The question to read.
+
+        Returns:
+            One reading for each mention: its character span in *question* (``mention.start``,
+            ``mention.end``), its ``mention.kind``, the text of the best ``antecedent`` or None, and the
+            ``distribution`` as (probability, antecedent) pairs, most probable first, if the resolver has one.
 
         Raises:
             ValueError: *background* has a key that is none of the three.

@@ -34,7 +34,7 @@ class AnswerPassages:
 
     def of(self, dialog: str, place: SourceLocation) -> tuple[tuple[Turn, ...], tuple[Passage, ...]]:
         """
-        The turns of *dialog* with their gold passages named, and its passages.
+        Return the turns of *dialog*, naming their gold passages, and the passages.
 
         An answer that is given twice is one passage, named after the first turn.
 
@@ -76,5 +76,5 @@ def _has_answer(turn: Turn) -> bool:
 
 
 def _same(text: str) -> str:
-    """What two answers have in common that read the same."""
+    """Return *text* in lower case with single spaces, the same for texts that read the same."""
     return " ".join(text.casefold().split())

@@ -30,7 +30,7 @@ def is_of_columns(head: bytes) -> bool:
 
 def as_json_lines(stream: BinaryIO, path: Path) -> BinaryIO:
     """
-    The rows of *stream*, which is *path*, as JSON Lines; reading it holds ``ROWS_AT_ONCE`` of them.
+    Return the rows of *stream*, which is *path*, as JSON Lines; reading it holds ``ROWS_AT_ONCE`` of them.
 
     Raises:
         PluginError: pyarrow is not installed.
@@ -46,7 +46,7 @@ def as_json_lines(stream: BinaryIO, path: Path) -> BinaryIO:
 
 
 def without_nulls(value: Any) -> Any:
-    """*value*, of JSON's kinds, without the members of objects that are null."""
+    """Return *value*, of JSON's kinds, without the members of objects that are null."""
     if isinstance(value, dict):
         return {name: without_nulls(one) for name, one in value.items() if one is not None}
     if isinstance(value, list):
@@ -56,8 +56,7 @@ def without_nulls(value: Any) -> Any:
 
 def dataset_files(folder: Path) -> list[Path]:
     """
-    The files of the data set that ``save_to_disk`` has written into *folder*, in its order; none where it is
-    no such folder.
+    Return the files of a data set that ``save_to_disk`` wrote into *folder*, in order; empty for others.
 
     Raises:
         DatasetError: it holds several splits, of which one has to be named.
@@ -109,7 +108,7 @@ def _lines(stream: BinaryIO, path: Path, pyarrow: Any) -> Generator[bytes]:
 
 
 def _rows(batch: Any) -> Iterator[dict[str, Any] | bytes]:
-    """The rows of *batch*; in place of one whose text is no UTF-8 a line for its reader to refuse as such."""
+    """Yield the rows of *batch*; a row that is not UTF-8 is given as bytes, for its reader to refuse."""
     try:
         yield from batch.to_pylist()
     except UnicodeDecodeError:

@@ -56,7 +56,7 @@ _MESSAGE = decoder_of(_Message)
 
 def messages_in(value: Any, place: SourceLocation, at: str, role: str = "user") -> list[TracedMessage]:
     """
-    The messages that *value*, which stands *at* a field, comes to; a text alone is of *role*.
+    Return the messages in *value*, the field *at*; a text alone has the role *role*.
 
     Raises:
         DatasetError: there are neither messages nor a text in it.
@@ -90,7 +90,7 @@ def _found(value: Any, place: SourceLocation, at: str, role: str) -> list[Traced
 
 
 def parse_json_value(value: Any) -> Any:
-    """*value*, or what it is the JSON text of, where that is an object or a list."""
+    """Return the object or list whose JSON text *value* is; else *value*."""
     if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
         with suppress(msgspec.DecodeError, UnicodeEncodeError, RecursionError):
             return msgspec.json.decode(value)
@@ -98,7 +98,7 @@ def parse_json_value(value: Any) -> Any:
 
 
 def _messages(value: Any) -> Any:
-    """*value*, or the messages that it is the JSON text of; a text that happens to be JSON is a text."""
+    """Return the messages in *value*, if it is their JSON text; else *value*."""
     if (found := parse_json_value(value)) is value:
         return value
     items = found if isinstance(found, list) else [found]
@@ -128,7 +128,7 @@ def _message(value: Mapping[str, Any], place: SourceLocation, at: str) -> Traced
             return None
         item = item_of(decode(_MESSAGE, msgspec.json.encode(fields), place, at), place, at)
         return None if item is None else TracedMessage(*item)
-    # LangChain's JavaScript has a tool's name in the place of its role.
+    # LangChain's JavaScript has a tool's name in place of its role.
     role = _ROLES.get(fields["role"], "tool" if "additional_kwargs" in fields else None)
     if role is None:
         raise place.error(f'"{fields["role"]:.60}" is not a role that is known', f"{at}.role")
@@ -142,7 +142,7 @@ def _message(value: Mapping[str, Any], place: SourceLocation, at: str) -> Traced
 
 
 def _part(part: Any) -> Any:
-    """*part* of a message of Gemini, or of OpenTelemetry's conventions, as a content has it."""
+    """Return *part* of a message of Gemini, or of OpenTelemetry's conventions, as a content has it."""
     match part:
         case {"function_call": dict(call)} | {"functionCall": dict(call)}:
             return {**call, "type": "function_call", "arguments": call.get("args")}

@@ -76,7 +76,7 @@ class CanardReader:
 
     def read(self, path: Path) -> Iterator[Conversation | DatasetError]:
         """
-        One conversation a dialog, in the order of their first rows.
+        Yield one conversation a dialog, in the order of their first rows.
 
         Raises:
             DatasetError: the file can't be read.
@@ -100,7 +100,7 @@ class CanardReader:
 
 def rewrites(path: Path) -> Mapping[str, str]:
     """
-    The rewritten questions in the CANARD file *path* by QuAC's question id.
+    Return the rewritten questions in the CANARD file *path* by QuAC's question id.
 
     Raises:
         DatasetError: the file or a row of it can't be read.
@@ -119,7 +119,7 @@ def _turn_id(dialog: str, number: int) -> str:
 
 
 def _dialogs(path: Path) -> Iterator[tuple[SourceLocation, _Dialog | DatasetError]]:
-    """The dialogs in the order of their first rows; one bad row spoils its dialog."""
+    """Yield the dialogs in the order of their first rows; one bad row spoils its dialog."""
     for dialog, rows in _rows_by_dialog(path).items():
         faults = [(where, row) for where, row in rows if isinstance(row, DatasetError)]
         if faults:
@@ -133,7 +133,7 @@ def _dialogs(path: Path) -> Iterator[tuple[SourceLocation, _Dialog | DatasetErro
 
 
 def _rows_by_dialog(path: Path) -> Mapping[str | int, list[tuple[SourceLocation, _Row | DatasetError]]]:
-    """Rows by dialog; a row so bad that it tells no dialog stands alone, by its item number."""
+    """Return the rows by dialog; a row that names no dialog stands alone, by its item number."""
     decoder, owner = decoder_of(_Row), decoder_of(_Owner)
     found: dict[str | int, list[tuple[SourceLocation, _Row | DatasetError]]] = {}
     for place, raw in rows_of_list(path, msgspec.Raw):

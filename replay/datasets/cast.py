@@ -72,7 +72,7 @@ class CastReader:
         )
 
     def read(self, path: Path) -> Iterator[Conversation | DatasetError]:
-        """One conversation a topic or path. Raises a ``DatasetError`` if the file can't be read."""
+        """Yield one conversation a topic or path. Raises a ``DatasetError`` if the file can't be read."""
         seen: Counter[str] = Counter()
 
         def build(topic: _CastTopic, place: SourceLocation) -> Conversation:
@@ -119,7 +119,7 @@ class CastReader:
 
 
 def _passages(topic: _CastTopic) -> tuple[Passage, ...]:
-    """The canonical passages, sorted by id so that their order doesn't tell which turn they answer."""
+    """Return the canonical passages, sorted by id so that their order doesn't tell which turn they answer."""
     texts: dict[str, list[str]] = {}
     for turn in topic.turn:
         if turn.passage_name is not None and turn.passage is not None:

@@ -127,7 +127,12 @@ class ChatReader:
         )
 
     def read(self, path: Path) -> Iterator[Conversation | DatasetError]:
-        """One conversation a line, item or thread. Raises a ``DatasetError`` if the file can't be opened."""
+        """
+        Yield one conversation a line, item or thread.
+
+        Raises:
+            DatasetError: the file can't be opened.
+        """
         kind = self._row_type()
         if self.thread_field:
             yield from conversations(self._threads(path, self.thread_field), self._build)
@@ -143,7 +148,7 @@ class ChatReader:
         return rows_of_list(path, kind, key=self.list_field) if self.list_field else rows_of_any(path, kind)
 
     def _threads(self, path: Path, thread_field: str) -> Iterator[tuple[SourceLocation, Any]]:
-        """Each conversation of a file of messages, in the order of their first ones."""
+        """Yield each conversation of a file of messages, in the order of their first ones."""
         threads: dict[str, tuple[SourceLocation, list[Any]]] = {}
         for place, row in self._rows(path, dict[str, Any]):
             if isinstance(row, DatasetError):
@@ -168,7 +173,7 @@ class ChatReader:
 
     def _lifted(self, row: dict[str, Any], kind: type[Any], place: SourceLocation) -> Any:
         """
-        *row* as a *kind*, in which what stands within other fields is a field of its own: ``author.role``.
+        Return *row* as *kind*, with nested fields lifted to fields of their own: ``author.role``.
 
         Raises:
             DatasetError: it is none.
@@ -255,7 +260,7 @@ class ChatReader:
 
 
 def _at(row: Any, path: str) -> Any:
-    """What *row* has at *path*, where a dot leads into an object; None where there is nothing."""
+    """Return the value at *path* in *row*, where a dot leads into an object; None if there is none."""
     for name in [path] if isinstance(row, dict) and path in row else path.split("."):
         row = row.get(name) if isinstance(row, dict) else None
     return row

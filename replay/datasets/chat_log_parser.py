@@ -40,21 +40,25 @@ class ChatTurn:
 
     @property
     def recorded_with(self) -> tuple[Message, ...]:
-        """As a turn's ``asked_with``: a question that is one message, the last, is not repeated there."""
+        """
+        Return the messages for the turn's ``asked_with``.
+
+        The question's own message is omitted if it is the last one and the only one of the user.
+        """
         users = [message for message in self.asked_with if message.role == "user"]
         is_last = len(users) == 1 and self.asked_with[-1] is users[0]
         return tuple(self.asked_with[:-1] if is_last else self.asked_with)
 
     @property
     def steps(self) -> tuple[Message, ...]:
-        """What stood between question and answer; a result of no call tells nobody anything."""
+        """Return the messages between question and answer, without tool results that belong to no call."""
         steps = match_results(self._steps)
         stray = stray_results(steps)
         return tuple(step for position, step in enumerate(steps) if position not in stray)
 
     @property
     def lost(self) -> Counter[str]:
-        """What of the turn is sent to nobody, by kind."""
+        """Return the number of the turn's parts that are never sent, by kind."""
         sent = pair_calls(self.steps)
         lost = {
             "tool call without its result": _calls(self._steps) - _calls(sent),
@@ -63,7 +67,7 @@ class ChatTurn:
         return self.left_out + Counter(lost)
 
     def step(self, *messages: Message) -> None:
-        """What came after all that the assistant has said so far."""
+        """Add *messages* as steps, after all that the assistant has said so far."""
         self.acted = True
         self._steps += (Message(role="assistant", text=text) for text in self.answers if text.strip())
         self.answers.clear()
@@ -71,7 +75,7 @@ class ChatTurn:
         self._steps += messages
 
     def call(self, message: Message) -> None:
-        """A message with calls. Those in a row are one message, as endpoints have calls at once."""
+        """Add a message with tool calls; several in a row become one message."""
         if self._steps and self._steps[-1].tool_calls and not self.answers and not message.text:
             calls = self._steps[-1].tool_calls + message.tool_calls
             self._steps[-1] = replace(self._steps[-1], tool_calls=calls)
@@ -91,7 +95,7 @@ class ChatLogParser:
     """Instructions that nothing has followed yet."""
 
     def tell(self, role: str, said: ParsedMessage, at: Any) -> None:
-        """A message of any role, said *at* a time as the log writes it; a tool's has its results."""
+        """Add a message of any role, said *at* a time as the log writes it; a tool's has its results."""
         match role:
             case "system" | "developer":
                 self.instruct(role, said.text)
@@ -106,7 +110,7 @@ class ChatLogParser:
 
     def conversation(self, name: str, metadata: Mapping[str, Any], place: SourceLocation) -> Conversation:
         """
-        All that was told.
+        Return the conversation that was logged.
 
         Raises:
             DatasetError: *metadata* holds times that the messages have too.
@@ -134,11 +138,11 @@ class ChatLogParser:
         )
 
     def instruct(self, role: Literal["system", "developer"], prompt: str) -> None:
-        """The system is told something."""
+        """Add an instruction to the system."""
         self._before_next(Message(role=role, text=prompt))
 
     def ask(self, said: ParsedMessage, asked_at: Any) -> None:
-        """The user says something: a question, or more of one."""
+        """Add a message of the user: a question, or more of one."""
         if not self.turns or self.turns[-1].acted:
             self.turns.append(ChatTurn(asked_with=[]))
         turn = self.turns[-1]
@@ -150,7 +154,7 @@ class ChatLogParser:
         turn.asked_at = asked_at
 
     def answer(self, said: ParsedMessage, answered_at: Any) -> None:
-        """The assistant says something, or calls tools."""
+        """Add a message of the assistant, with or without tool calls."""
         turn = self._acting(bool(said.calls))
         if turn is None:
             self._before_next(Message(role="assistant", text=said.text))
@@ -165,7 +169,7 @@ class ChatLogParser:
             turn.answered_at = answered_at
 
     def take_results(self, results: Iterable[Message]) -> None:
-        """Tools have returned something."""
+        """Add results of tools."""
         for result in results:
             turn = self._acting(True)
             if turn is not None:
@@ -179,7 +183,7 @@ class ChatLogParser:
                 self.opening.append(message.text)
 
     def _acting(self, uses_tools: bool) -> ChatTurn | None:
-        """The turn in which the assistant acts; None before the first question."""
+        """Return the turn in which the assistant acts; None before the first question."""
         if not self.turns:
             return None
         turn = self.turns[-1]

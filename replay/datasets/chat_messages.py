@@ -64,7 +64,12 @@ class ParsedMessage:
 
 def parse_content(content: Content, place: SourceLocation, at: str) -> ParsedMessage:
     """
-    What stands in *content*, the field *at*.
+    Return the texts, calls and results in *content*, and what is left out of it.
+
+    Args:
+        content: The content of a message: a text, a list of parts, or None.
+        place: Where the message is, for errors.
+        at: The field with the content, for errors.
 
     Raises:
         DatasetError: a part lacks what its type promises.
@@ -88,7 +93,14 @@ def parse_message(
     message: Any, content: Content, place: SourceLocation, at: str, content_at: str
 ) -> ParsedMessage:
     """
-    What *message*, which stands *at* a place and has a *content*, says with all of its fields.
+    Return the texts and tool calls of *message*, from its content and its other fields.
+
+    Args:
+        message: The message.
+        content: Its content.
+        place: Where the conversation is, for errors.
+        at: The field with the message, for errors.
+        content_at: The field with its content, for errors.
 
     Raises:
         DatasetError: a part or a call lacks what it must have.
@@ -106,10 +118,10 @@ def parse_message(
 
 def calls_in_text(said: ParsedMessage, place: SourceLocation, at: str) -> ParsedMessage:
     """
-    What *said*, whose text is a call of a tool as JSON or a list of such, comes to.
+    Return the tool calls in a message whose text is a call as JSON, or a list of calls.
 
     Raises:
-        DatasetError: it is no JSON, or a call has no name.
+        DatasetError: the text is not JSON, or a call has no name.
     """
     given = decode(_ANYTHING, said.text.encode(errors="replace"), place, at)
     calls = given if isinstance(given, list) else [given]
@@ -118,7 +130,7 @@ def calls_in_text(said: ParsedMessage, place: SourceLocation, at: str) -> Parsed
 
 def item_of(message: Any, place: SourceLocation, at: str) -> tuple[str, ParsedMessage] | None:
     """
-    Role and content of a message that has no role but a type: an item of Responses. None where it is none.
+    Return role and content of a typed item of the Responses API; None for any other message.
 
     Raises:
         DatasetError: it is a call without a name.
@@ -133,7 +145,7 @@ def item_of(message: Any, place: SourceLocation, at: str) -> tuple[str, ParsedMe
 
 
 def tool_message(message: Any, said: ParsedMessage) -> Message:
-    """The result that a *message* of the role ``tool`` or ``function`` is."""
+    """Return the result that a *message* of the role ``tool`` or ``function`` is."""
     id, name, other = (getattr(message, field, None) for field in ("tool_call_id", "name", "tool_name"))
     name = name or other
     return Message(

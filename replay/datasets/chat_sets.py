@@ -55,7 +55,7 @@ class ShareGptReader:
         return _has(head, _SHAREGPT, set(), optional)
 
     def read(self, path: Path) -> Iterator[Conversation | DatasetError]:
-        """One conversation a line or item. Raises a ``DatasetError`` if the file can't be opened."""
+        """Yield one conversation a line or item. Raises a ``DatasetError`` if the file can't be opened."""
         yield from _SHAREGPT.read(path)
 
 
@@ -68,7 +68,7 @@ class LmsysReader:
         return _has(head, _LMSYS, {"conversation_id"}, _TABLE)
 
     def read(self, path: Path) -> Iterator[Conversation | DatasetError]:
-        """One conversation a line or item. Raises a ``DatasetError`` if the file can't be opened."""
+        """Yield one conversation a line or item. Raises a ``DatasetError`` if the file can't be opened."""
         yield from _LMSYS.read(path)
 
 
@@ -82,7 +82,7 @@ class WildChatReader:
         return _has(head, _WILDCHAT, {"conversation_hash"}, _TABLE | more)
 
     def read(self, path: Path) -> Iterator[Conversation | DatasetError]:
-        """One conversation a line or item. Raises a ``DatasetError`` if the file can't be opened."""
+        """Yield one conversation a line or item. Raises a ``DatasetError`` if the file can't be opened."""
         yield from _WILDCHAT.read(path)
 
 
@@ -95,12 +95,12 @@ class MultiChallengeReader:
         return _has(head, _MULTICHALLENGE, {"QUESTION_ID"}, {"AXIS", "TARGET_QUESTION", "PASS_CRITERIA"})
 
     def read(self, path: Path) -> Iterator[Conversation | DatasetError]:
-        """One conversation a line or item. Raises a ``DatasetError`` if the file can't be opened."""
+        """Yield one conversation a line or item. Raises a ``DatasetError`` if the file can't be opened."""
         yield from _MULTICHALLENGE.read(path)
 
 
 def _has(head: bytes, reader: ChatReader, required: set[str], optional: set[str]) -> bool:
-    """Whether the first line or item has *reader*'s messages, the *required* fields and no strange ones."""
+    """Return whether the first row has *reader*'s messages, the *required* fields and no unknown ones."""
     found = outline(head)
     messages = reader.messages_field
     return any(

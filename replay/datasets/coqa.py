@@ -52,7 +52,7 @@ class CoqaReader:
         )
 
     def read(self, path: Path) -> Iterator[Conversation | DatasetError]:
-        """One conversation a story. Raises a ``DatasetError`` if the file can't be read."""
+        """Yield one conversation a story. Raises a ``DatasetError`` if the file can't be read."""
         yield from conversations(rows_of_list(path, _Story, key="data"), _build)
 
 

@@ -68,7 +68,7 @@ class CsvReader:
             raise ValueError(f"delimiter is {self.delimiter!r}; expected one character")
 
     def recognizes(self, path: Path, head: bytes) -> bool:
-        """Whether it is a .csv or .tsv with columns conversation, question and answer (or ``expect.``)."""
+        """Return whether a .csv or .tsv has columns conversation, question and answer (or ``expect.``)."""
         if path.suffix.lower() not in (".csv", ".tsv"):
             return False
         line = head.removeprefix(BYTE_ORDER_MARK).decode(errors="replace").split("\n", 1)[0].strip()
@@ -84,7 +84,7 @@ class CsvReader:
 
     def read(self, path: Path) -> Iterator[Conversation | DatasetError]:
         """
-        One conversation for each run of rows with the same ``conversation``.
+        Yield one conversation for each run of rows with the same ``conversation``.
 
         Raises:
             DatasetError: the file can't be opened, has no usable header, or from some row on is no
@@ -94,7 +94,7 @@ class CsvReader:
 
     def read_frame(self, frame: pd.DataFrame, name: str) -> Iterator[Conversation | DatasetError]:
         """
-        The same of a table in memory, which *name* stands for in messages; rows count from 1.
+        Yield the conversations of a table in memory; *name* stands for it in messages; rows count from 1.
 
         Raises:
             DatasetError: a column is missing.
@@ -128,7 +128,12 @@ class CsvReader:
             raise DatasetError("is empty; expected a header and rows", path=str(path))
 
     def _indices(self, header: Sequence[str], place: SourceLocation) -> Mapping[str, Sequence[int]]:
-        """Where each field's cells are in a row."""
+        """
+        Return the indices in a row of each field's cells.
+
+        Raises:
+            DatasetError: a column is missing or can't be used.
+        """
         found = {}
         for name in FIELDS:
             if name not in self.columns and name not in header and name not in _REQUIRED:
@@ -170,7 +175,7 @@ class _RowRun:
 def _runs(
     rows: Iterator[tuple[SourceLocation, _CsvRow | DatasetError]],
 ) -> Iterator[tuple[SourceLocation, list[_CsvRow] | DatasetError]]:
-    """Rows of one conversation together, or why they can't be used."""
+    """Yield the rows of one conversation together, or why they can't be used."""
     began: dict[str, int | None] = {}
     run: _RowRun | None = None
     stray: DatasetError | None = None  # a bad row that may belong to the run before or after it
@@ -197,7 +202,7 @@ def _runs(
 def _why_not(
     name: str, place: SourceLocation, began: Mapping[str, int | None], stray: DatasetError | None
 ) -> DatasetError | None:
-    """Why the conversation *name* that begins at *place* can't be used, if so."""
+    """Return why the conversation *name* that begins at *place* can't be used; None if it can."""
     if name in began:
         return place.error(
             f'"{name}" was over at an earlier row (it began on line {began[name]}); sort the file so that '
@@ -248,7 +253,7 @@ def _build(rows: list[_CsvRow], place: SourceLocation) -> Conversation:
 
 
 def _turn_number(row: _CsvRow, previous: int) -> int:
-    """The row's ``turn``, which only has to rise: it guards against rows in the wrong order."""
+    """Return the row's ``turn``, which only has to rise: it guards against rows in the wrong order."""
     cell = row.cell("turn")
     if cell is None:
         return previous
@@ -260,7 +265,12 @@ def _turn_number(row: _CsvRow, previous: int) -> int:
 
 
 def _shared(rows: Sequence[_CsvRow], name: str) -> str:
-    """What all rows say of their conversation; a row may also leave it out."""
+    """
+    Return the value that all *rows* share in the column *name*; a row may leave it empty.
+
+    Raises:
+        DatasetError: two rows differ.
+    """
     said = ""
     for row in rows:
         cell = row.cell(name)

@@ -27,7 +27,7 @@ def delimiter_of(header: str) -> str:
 
 def csv_rows(path: Path, delimiter: str | None = None) -> Iterator[tuple[SourceLocation, list[str]]]:
     """
-    The rows of *path*, the header among them; those of blanks alone are passed over.
+    Yield the rows of *path*, the header among them; those of blanks alone are passed over.
 
     Without a *delimiter* it is the one that the first line shows.
 

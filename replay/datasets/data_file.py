@@ -23,7 +23,7 @@ _FOREIGN = (
 
 def open_data(path: Path) -> BinaryIO:
     """
-    *path*, open for reading bytes; Parquet and Arrow as JSON Lines.
+    Return *path*, open for reading bytes; Parquet and Arrow as JSON Lines.
 
     Raises:
         DatasetError: there is no such file, it is a folder, or it may not be read.
@@ -44,7 +44,7 @@ def open_data(path: Path) -> BinaryIO:
 
 
 def missing(path: Path) -> str:
-    """The complaint about a file that isn't there, with the nearest name in its folder."""
+    """Return a message about a missing file, with the nearest name in its folder."""
     if not path.parent.is_dir():
         return f'there is no such file, nor a folder "{path.parent}"; check the path'
     names = [entry.name for entry in path.parent.iterdir()]
@@ -52,7 +52,7 @@ def missing(path: Path) -> str:
 
 
 def is_folder(path: Path) -> str:
-    """The complaint about a folder in a file's place."""
+    """Return a message about a folder in place of a file."""
     return f"is a folder; name the files in it, for example {path.name}/*.jsonl"
 
 
@@ -70,7 +70,7 @@ def check_is_plain(head: bytes, path: Path) -> None:
 
 def read_whole(path: Path) -> bytes:
     """
-    All of *path*, without a byte order mark. For formats that are one JSON value.
+    Return all of *path*, without a byte order mark. For formats that are one JSON value.
 
     Raises:
         DatasetError: as ``open_data``, or the file is empty or no plain UTF-8.
@@ -90,5 +90,5 @@ def read_whole(path: Path) -> bytes:
 
 
 def not_utf8(byte: int) -> str:
-    """The complaint about a byte that can't stand in UTF-8."""
+    """Return a message about a byte that is not UTF-8."""
     return f"is not UTF-8: found the byte 0x{byte:02x}; save the file as UTF-8"

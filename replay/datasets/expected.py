@@ -29,7 +29,7 @@ Written = dict[str, Any] | list[dict[str, Any]]
 
 def read_expectations(written: Written, place: SourceLocation, field: str) -> tuple[Expectation, ...]:
     """
-    The expectations that stand in *field*; whether each can be checked is not looked at.
+    Return the expectations in *field*; whether each can be checked is not examined.
 
     Raises:
         DatasetError: a name has no kind, or several, beside it.
@@ -47,7 +47,7 @@ def read_expectations(written: Written, place: SourceLocation, field: str) -> tu
 
 
 def write_expectations(expectations: Sequence[Expectation]) -> Written:
-    """*expectations* as ``read_expectations`` reads them."""
+    """Return *expectations* in the form that ``read_expectations`` reads."""
     kinds = {one.kind: one.value for one in expectations}
     if len(kinds) == len(expectations) and not any(one.called for one in expectations):
         return kinds
@@ -57,7 +57,7 @@ def write_expectations(expectations: Sequence[Expectation]) -> Written:
 
 def read_cells(cells: Mapping[str, str | None], place: SourceLocation) -> tuple[Expectation, ...]:
     """
-    The expectations in *cells*, by column; None and other columns are passed over.
+    Return the expectations in *cells*, by column; None and other columns are passed over.
 
     Raises:
         DatasetError: one can't be checked.
@@ -82,7 +82,7 @@ def _name(column: str) -> str:
 
 
 def unfit_column(column: str, header: Sequence[str]) -> str | None:
-    """Why *column* of *header* can't hold what is expected; None if it can."""
+    """Return why *column* of *header* can't hold expectations; None if it can."""
     kind = _name(column).partition(".")[0]
     if kind not in KINDS:
         return unknown_kind(kind)

@@ -51,7 +51,7 @@ class IkatReader:
         } <= found.get("[].turns[]", frozenset())
 
     def read(self, path: Path) -> Iterator[Conversation | DatasetError]:
-        """One conversation a topic. Raises a ``DatasetError`` if the file can't be read."""
+        """Yield one conversation a topic. Raises a ``DatasetError`` if the file can't be read."""
         yield from conversations(rows_of_list(path, _Topic), _build)
 
 

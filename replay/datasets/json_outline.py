@@ -24,7 +24,7 @@ member, ``[]`` an element, as in ``.data[].paragraphs[]``.
 
 @lru_cache(maxsize=4)  # every reader asks for the outline of the same head
 def outline(head: bytes) -> Outline:
-    """The outline of the JSON value that *head* begins with; empty when that is no object or list."""
+    """Return the outline of the JSON value that *head* begins with; empty when that is no object or list."""
     text = head.removeprefix(BYTE_ORDER_MARK).decode(errors="replace").lstrip()
     found: dict[str, set[str]] = {}
     opened: list[tuple[str, str, set[str]]] = []  # bracket, path, keys

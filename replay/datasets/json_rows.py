@@ -27,7 +27,7 @@ LONGEST_LINE_BYTES = 64 * 2**20
 
 def rows_of_lines(path: Path, row_type: type[T]) -> Iterator[tuple[SourceLocation, T | DatasetError]]:
     """
-    Each line of the JSON Lines in *path* as *row_type*, or why it can't be.
+    Yield each line of the JSON Lines in *path* as *row_type*, or why it can't be.
 
     Raises:
         DatasetError: as ``lines``.
@@ -37,7 +37,7 @@ def rows_of_lines(path: Path, row_type: type[T]) -> Iterator[tuple[SourceLocatio
 
 def rows_of_any(path: Path, row_type: type[T]) -> Iterator[tuple[SourceLocation, T | DatasetError]]:
     """
-    Each item of the list that *path* is, or else as ``rows_of_objects``.
+    Yield each item of the list in *path*, or else as ``rows_of_objects``.
 
     Raises:
         DatasetError: as ``rows_of_list`` and ``rows_of_objects``.
@@ -54,7 +54,7 @@ def _is_list(path: Path) -> bool:
 
 def rows_of_objects(path: Path, row_type: type[T]) -> Iterator[tuple[SourceLocation, T | DatasetError]]:
     """
-    Each line of *path* as *row_type*; where one object is spread over its lines, the file is the one row.
+    Yield each line of *path* as *row_type*; an object spread over all lines is a single row.
 
     Raises:
         DatasetError: as ``lines`` and ``read_whole``.
@@ -66,7 +66,11 @@ def rows_of_objects(path: Path, row_type: type[T]) -> Iterator[tuple[SourceLocat
 
 
 def _is_one_object(path: Path) -> bool:
-    """Whether the first line begins an object that goes on; a line that was cut off has a whole one below."""
+    """
+    Return whether the first line begins an object that goes on below.
+
+    A line that was cut off is no such begin: a complete object is on the line after it.
+    """
     if not path.is_file():  # a pipe can't be read twice
         return False
     with open_data(path) as stream:
@@ -79,8 +83,7 @@ def rows_of_list(
     path: Path, row_type: type[T], *, key: str | None = None
 ) -> Iterator[tuple[SourceLocation, T | DatasetError]]:
     """
-    Each item of the list that *path* is, or has under *key* (``a.b`` of the object under ``a``), as
-    *row_type*, or why it can't be.
+    Yield the items of the list in *path*, or under *key* in it, as *row_type*, or why it can't be.
 
     The file is read whole, but each item is decoded only when its turn comes.
 
@@ -93,7 +96,7 @@ def rows_of_list(
 def partition_rows(
     rows: Iterable[tuple[SourceLocation, T | DatasetError]],
 ) -> tuple[list[tuple[SourceLocation, T]], list[DatasetError]]:
-    """The *rows* that can be read, and what is wrong with the others; for formats that need all at once."""
+    """Return the *rows* that can be read and the errors of the others, for formats that need all at once."""
     found = list(rows)
     return (
         [(place, row) for place, row in found if not isinstance(row, DatasetError)],
@@ -116,7 +119,7 @@ def _decoded(
 
 def lines(path: Path) -> Iterator[tuple[SourceLocation, bytes | DatasetError]]:
     """
-    The non-blank lines of *path* with their places, without line ends (LF or CRLF) or byte order mark.
+    Yield the non-blank lines of *path* with their places, without line ends (LF or CRLF) or byte order mark.
 
     Holds one line at a time, and at most ``LONGEST_LINE_BYTES`` of it.
 
@@ -166,7 +169,7 @@ def _broken(error: msgspec.DecodeError, data: bytes, path: Path) -> DatasetError
 
 
 def _items(path: Path, key: str | None) -> Iterator[tuple[SourceLocation, msgspec.Raw]]:
-    """The undecoded items of the list."""
+    """Yield the undecoded items of the list."""
     data = read_whole(path)
     items, position = _list_in(data, key, path)
     line = data.count(b"\n", 0, position) + 1
@@ -180,7 +183,7 @@ def _items(path: Path, key: str | None) -> Iterator[tuple[SourceLocation, msgspe
 
 
 def _list_in(data: bytes, key: str | None, path: Path) -> tuple[list[msgspec.Raw], int]:
-    """The list's items, and a place in *data* from which they can be found in order."""
+    """Return the list's items, and a place in *data* from which they can be found in order."""
     place = SourceLocation(path=path)
     wanted = "a JSON list" if key is None else f'a JSON object with a list under "{key}"'
     misfit = f"is not {wanted}; is this file in another format?"

@@ -51,7 +51,7 @@ class LangfuseReader:
 
     def read(self, path: Path) -> Iterator[Conversation | DatasetError]:
         """
-        The conversations in the order in which the file first speaks of them, after what of it can't be read.
+        Yield the conversations in order of first appearance, after the errors of what can't be read.
 
         Raises:
             DatasetError: the file can't be opened, or has no call of a model.
@@ -77,7 +77,7 @@ def _rows(path: Path) -> Iterator[tuple[SourceLocation, Row | DatasetError]]:
 
 
 def _calls_in(row: Row, place: SourceLocation, **known: Any) -> Iterator[tuple[SourceLocation, Row]]:
-    """The calls that *row* is or holds, each with what is *known* of it by where it stands."""
+    """Yield the calls that *row* is or holds, each with what is *known* of it by where it stands."""
     row = {**known, **{_snake(name): value for name, value in row.items() if value not in (None, "")}}
     if isinstance(page := row.get("data"), list):
         within = [one for one in page if isinstance(one, dict)]
@@ -120,7 +120,7 @@ def _call(row: Row, place: SourceLocation) -> ModelCall | tuple[str, DatasetErro
 
 
 def _snake(name: str) -> str:
-    """``trace_id`` of ``traceId``."""
+    """Return ``trace_id`` for ``traceId``."""
     return _CAPITAL.sub(lambda match: f"_{match[0].lower()}", name)
 
 

@@ -92,7 +92,7 @@ class LangSmithReader:
 
     def read(self, path: Path) -> Iterator[Conversation | DatasetError]:
         """
-        The conversations in the order in which the file first speaks of them, after what of it can't be read.
+        Yield the conversations in order of first appearance, after the errors of what can't be read.
 
         Raises:
             DatasetError: the file can't be opened, or has no call of a model.

@@ -25,8 +25,7 @@ HEAD_BYTES = 64 * 1024
 
 def expand(patterns: Sequence[str], folder: Path) -> list[Path]:
     """
-    The files that *patterns* name: each a path or a glob pattern, relative to *folder*, or a folder that
-    Hugging Face's ``save_to_disk`` has written.
+    Return the files that *patterns* name: paths, glob patterns, or folders that hold a saved data set.
 
     In the order of the patterns, and in alphabetical order within one; a file that two patterns match
     is there once.
@@ -69,7 +68,7 @@ def read_conversations(
     limit: int | None,
 ) -> Iterator[Conversation]:
     """
-    The conversations of all files in order, each read only when it is asked for.
+    Yield the conversations of all files in order, each read only when it is asked for.
 
     *reader* None finds out each file's format. *on_bad* is told of every conversation, or whole file,
     that can't be read, and reading goes on after it. *limit* counts the conversations given out.
@@ -87,7 +86,9 @@ def playable_conversations(
     limit: int | None,
 ) -> Iterator[Conversation]:
     """
-    Those of *conversations* that can be played; *on_bad*, *limit* and errors as for ``read_conversations``.
+    Yield those of *conversations* that can be played.
+
+    *on_bad*, *limit* and errors are as for ``read_conversations``.
     """
     yield from _wanted(_checked(conversations, _MEMORY), on_bad, limit)
 
@@ -133,7 +134,7 @@ def _all(paths: Sequence[Path], reader: Reader | None) -> Iterator[_Found]:
 
 
 def _checked(all_found: Iterable[Conversation | DatasetError], path: Path) -> Iterator[_Found]:
-    """*all_found* in *path*, with what is wrong in the place of a conversation that can't be played."""
+    """Yield *all_found* in *path*, with an error in place of each conversation that can't be played."""
     for number, found in enumerate(all_found, 1):
         if isinstance(found, Conversation):
             try:
@@ -146,10 +147,10 @@ def _checked(all_found: Iterable[Conversation | DatasetError], path: Path) -> It
 
 def _read(reader: Reader, path: Path) -> Iterator[Conversation | DatasetError]:
     """
-    What *reader*, which may be anybody's, gives of *path*.
+    Yield what *reader*, which may be a plug-in, reads from *path*.
 
     Raises:
-        PluginError: it fails, or gives something else.
+        PluginError: it fails, or yields something else than conversations.
     """
     try:
         for found in reader.read(path):
@@ -166,7 +167,7 @@ def _read(reader: Reader, path: Path) -> Iterator[Conversation | DatasetError]:
 
 
 def _unlike(all_found: Iterator[_Found]) -> Iterator[Conversation | DatasetError]:
-    """What was found, with an error in place of a conversation whose id was there before."""
+    """Yield what was read, with an error in place of each conversation whose id was there before."""
     places: dict[str, tuple[Path, int]] = {}
     for path, number, found in all_found:
         if isinstance(found, Conversation):
@@ -185,7 +186,7 @@ def _unlike(all_found: Iterator[_Found]) -> Iterator[Conversation | DatasetError
 
 def _readers() -> Mapping[str, Reader]:
     """
-    Every installed reader that needs no settings, by name.
+    Return every installed reader that needs no settings, by name.
 
     Raises:
         PluginError: one of them is none.
@@ -208,7 +209,7 @@ def _readers() -> Mapping[str, Reader]:
 
 def _recognized(path: Path, readers: Mapping[str, Reader]) -> Reader:
     """
-    The one reader that recognizes *path*.
+    Return the one reader that recognizes *path*.
 
     Raises:
         DatasetError: the file can't be read, or none or several recognize it.

@@ -35,7 +35,7 @@ class TracedMessage:
 
     @property
     def content(self) -> tuple[Any, ...]:
-        """What two tellings of one message have in common: ids of calls may be missing in one of them."""
+        """Return what two copies of one message have in common; one may lack the ids of calls."""
         calls = [(call.name, call.parsed_arguments) for call in self.said.calls]
         return self.role, self.said.text, calls, [result.text for result in self.said.results]
 
@@ -98,10 +98,7 @@ class _CallHistory:
 def conversations_of(
     calls: Iterable[ModelCall | tuple[str, DatasetError]],
 ) -> Iterator[Conversation | DatasetError]:
-    """
-    The conversations of all *calls*, in the order in which they begin in the file; one of them that can't be
-    read stands for its conversation.
-    """
+    """Yield the conversations of *calls*, in the order of their first call; an unreadable one as an error."""
     found: dict[str, list[ModelCall] | DatasetError] = {}
     for call in calls:
         if isinstance(call, tuple):

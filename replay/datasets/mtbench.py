@@ -39,7 +39,7 @@ class MtBenchReader:
         )
 
     def read(self, path: Path) -> Iterator[Conversation | DatasetError]:
-        """One conversation a line. Raises a ``DatasetError`` if the file can't be opened."""
+        """Yield one conversation a line. Raises a ``DatasetError`` if the file can't be opened."""
         yield from conversations(rows_of_lines(path, _MtBenchQuestion), _build)
 
 

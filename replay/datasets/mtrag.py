@@ -76,7 +76,7 @@ class MtragReader:
         return is_task and "messages" not in keys
 
     def read(self, path: Path) -> Iterator[Conversation | DatasetError]:
-        """One conversation a line. Raises a ``DatasetError`` if the file can't be opened."""
+        """Yield one conversation a line. Raises a ``DatasetError`` if the file can't be opened."""
         yield from conversations(((place, _task(line, place)) for place, line in lines(path)), _build)
 
 

@@ -81,7 +81,7 @@ class NativeReader:
         )
 
     def read(self, path: Path) -> Iterator[Conversation | DatasetError]:
-        """One conversation a line. Raises a ``DatasetError`` if the file can't be opened."""
+        """Yield one conversation a line. Raises a ``DatasetError`` if the file can't be opened."""
         yield from conversations(rows_of_lines(path, _Conversation), _build)
 
 
@@ -164,7 +164,7 @@ def write_native(conversations: Iterable[Conversation], path: Path) -> int:
 
 def native_line(conversation: Conversation) -> bytes:
     """
-    *conversation* as a line of the native format, line end included.
+    Return *conversation* as a line of the native format, line end included.
 
     Raises as ``write_native`` does.
     """
@@ -173,7 +173,7 @@ def native_line(conversation: Conversation) -> bytes:
 
 
 def native_fields(conversation: Conversation) -> dict[str, Any]:
-    """What a line holds: turns early, so that the format shows in the first bytes; no empty fields."""
+    """Return the JSON fields of one line, without empty ones; turns come early, to show the format."""
     return _without_empty(
         {
             "id": conversation.id,

@@ -39,7 +39,7 @@ def asked_with(
     rows: Sequence[NativeMessage], question: str, place: SourceLocation, at: str
 ) -> tuple[Message, ...]:
     """
-    A turn's ``asked_with``, which stands *at* a place.
+    Return a turn's ``asked_with``, the field *at* a place.
 
     Raises:
         DatasetError: it has tools in it, or its user messages are not the *question*.
@@ -57,7 +57,7 @@ def asked_with(
 
 def steps(rows: Sequence[NativeMessage], place: SourceLocation, at: str) -> tuple[Message, ...]:
     """
-    A turn's ``steps``, which stand *at* a place.
+    Return a turn's ``steps``, which stand *at* a place.
 
     Raises:
         DatasetError: a user speaks in them, or a result answers no call before it.

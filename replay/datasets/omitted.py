@@ -16,7 +16,7 @@ LEFT_OUT = "left_out"
 
 
 def with_left_out(metadata: Mapping[str, Any], turns: Sequence[Mapping[str, int]]) -> dict[str, Any]:
-    """*metadata*, and what each of the *turns* lost, if any lost anything."""
+    """Return *metadata* with what each of the *turns* lost, if any lost anything."""
     if not any(turns):
         return dict(metadata)
     return {**metadata, LEFT_OUT: [dict(turn) or None for turn in turns]}
@@ -37,7 +37,7 @@ class OmissionCounts:
                 self._parts.update({kind: count for kind, count in turn.items() if type(count) is int})
 
     def remarks(self) -> list[str]:
-        """What to say of it; nothing where nothing was lost."""
+        """Return a remark on the parts that are not replayed; an empty list if there are none."""
         if not self._turns:
             return []
         kinds = ", ".join(f"{kind} {count}" for kind, count in self._parts.most_common())

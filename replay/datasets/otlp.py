@@ -156,7 +156,7 @@ class _MessageSpan:
         return f"span {self.span.spanId}, {name}" if self.span.spanId else name
 
     def _text(self, name: str) -> bytes | None:
-        """The attribute as JSON; None where there is none."""
+        """Return the attribute as JSON; None if there is none."""
         value = self.attributes.get(name)
         if value is None:
             return None
@@ -174,13 +174,13 @@ class OtlpReader:
     """Reads traces with the messages of models, one conversation an id. All spans are held in memory."""
 
     def recognizes(self, path: Path, head: bytes) -> bool:
-        """Whether it is an export of spans, or of logs or metrics, which may stand in one file with those."""
+        """Return whether it is an OTLP export of spans, logs or metrics, which may be mixed in one file."""
         keys = outline(head).get("", frozenset())
         return bool(keys) and keys <= {*_Export.__struct_fields__}
 
     def read(self, path: Path) -> Iterator[Conversation | DatasetError]:
         """
-        The conversations in the order in which the file first speaks of them, after what of it can't be read.
+        Yield the conversations in order of first appearance, after the errors of what can't be read.
 
         Raises:
             DatasetError: the file can't be opened, or has no messages in any span.
@@ -245,7 +245,7 @@ def _attributes(span: _Span) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """The JSON value that *value*, an ``AnyValue`` of OTLP, stands for."""
+    """Return the JSON value that *value*, an ``AnyValue`` of OTLP, stands for."""
     match value:
         case {"arrayValue": {"values": list(values)}}:
             return [_plain(one) for one in values]

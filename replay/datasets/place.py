@@ -19,7 +19,7 @@ class SourceLocation:
     """1-based."""
 
     def error(self, message: str, field: str = "") -> DatasetError:
-        """*message* about *field* of what stands here."""
+        """Return an error with *message* about *field* at this place."""
         parts = [] if self.item is None else [f"item {self.item}"]
         parts += [field] if field else []
         return DatasetError(

@@ -56,7 +56,7 @@ class QuacReader:
     """A CANARD file; its rewrites become the standalone questions of the dialogs they belong to."""
 
     def recognizes(self, path: Path, head: bytes) -> bool:
-        """Whether the first question has an ``orig_answer``, which SQuAD's otherwise like format lacks."""
+        """Return whether the first question has ``orig_answer``, which SQuAD's similar format lacks."""
         found = outline(head)
         return (
             has_only(found.get(""), required={"data"}, optional={"version"})
@@ -70,7 +70,7 @@ class QuacReader:
 
     def read(self, path: Path) -> Iterator[Conversation | DatasetError]:
         """
-        One conversation a paragraph.
+        Yield one conversation a paragraph.
 
         Raises:
             DatasetError: the file or the CANARD file can't be read.

@@ -31,7 +31,7 @@ class Reader(Protocol):
 
     def read(self, path: Path) -> Iterator[Conversation | DatasetError]:
         """
-        The file's conversations, or in its place why one can't be read.
+        Yield the file's conversations, or in place of one the reason why it can't be read.
 
         Raises:
             DatasetError: the file as a whole can't be read.

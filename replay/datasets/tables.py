@@ -51,7 +51,7 @@ class DataTable:
 
 def read_table(path: Path) -> DataTable:
     """
-    The table in *path*; its suffix says which kind of file it is.
+    Return the table in *path*; its suffix says which kind of file it is.
 
     Cells of CSV are texts, those of the other kinds are what the file says they are.
 

@@ -23,7 +23,7 @@ Timestamp = float | str
 
 def seconds_of(timestamp: Timestamp) -> float:
     """
-    *timestamp* in seconds; since 1970 where it is a text. A text without a time zone is in UTC.
+    Return *timestamp* in seconds; since 1970 if it is a text. A text without a time zone is in UTC.
 
     Raises:
         ValueError: it is neither a finite number nor a time in ISO 8601.
@@ -54,7 +54,7 @@ def with_timestamps(
     place: SourceLocation,
 ) -> dict[str, Any]:
     """
-    *metadata* and the turns' times, as far as any is known.
+    Return *metadata* and the turns' times, as far as any is known.
 
     Raises:
         DatasetError: the metadata holds such times already.

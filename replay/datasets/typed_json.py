@@ -41,7 +41,7 @@ def decode(
     decoder: msgspec.json.Decoder[T], data: bytes | msgspec.Raw, place: SourceLocation, at: str = ""
 ) -> T:
     """
-    *data*, which stands in the field *at* where one is named, as the decoder's type.
+    Return *data*, the content of the field *at*, decoded as the decoder's type.
 
     Raises:
         DatasetError: it is not JSON or doesn't have that type; names the field.
@@ -62,7 +62,7 @@ TOO_DEEP = "is nested too deeply; no data set needs hundreds of lists within lis
 
 
 def not_json(message: str, data: bytes) -> str:
-    """The complaint about *data* that is no JSON, from the decoder's own *message*."""
+    """Return a message that *data* is not JSON, from the decoder's own *message*."""
     if b"\0" in data:
         position = data.index(b"\0") + 1
         return f"is not JSON: found a NUL byte (byte {position}); the file was cut off, or is not UTF-8"
@@ -97,7 +97,7 @@ def _misfit(
 
 
 def _names_in(data: bytes | msgspec.Raw) -> str:
-    """The fields of the object that *data* is, for who called one otherwise; empty if it is broken."""
+    """Return the fields of the object that *data* is, for who called one otherwise; empty if it is broken."""
     try:
         names = list(decode_as(bytes(data), dict[str, msgspec.Raw]))
     except (msgspec.DecodeError, UnicodeDecodeError):
@@ -115,7 +115,7 @@ def _named(types: str) -> str:
 
 
 def _fields_at(row_type: object, path: str) -> list[str]:
-    """The fields of the struct that *path* leads to in *row_type*."""
+    """Return the fields of the struct that *path* leads to in *row_type*."""
     here: msgspec.inspect.Type = msgspec.inspect.type_info(row_type)
     for name in re.findall(r"[^.\[\]]+", re.sub(r"\[[^\]]*\]", "", path)):
         struct = _struct(here)
@@ -128,7 +128,7 @@ def _fields_at(row_type: object, path: str) -> list[str]:
 
 
 def _struct(found: msgspec.inspect.Type) -> msgspec.inspect.StructType | None:
-    """The struct that *found* is, lists or offers as one of several types."""
+    """Return the struct that *found* is, lists or offers as one of several types."""
     if isinstance(found, msgspec.inspect.StructType):
         return found
     if isinstance(found, msgspec.inspect.ListType):

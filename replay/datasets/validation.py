@@ -18,9 +18,11 @@ def conversations(
     build: Callable[[T, SourceLocation], Conversation],
 ) -> Iterator[Conversation | DatasetError]:
     """
-    What *build* makes of each row, or in its place why there is no sound conversation.
+    Yield for each row the conversation that *build* makes of it, or an error that says why there is none.
 
-    *build* may raise a ``DatasetError`` that names the place.
+    Args:
+        rows: Each with its place in the file, or the error of reading it.
+        build: May raise a ``DatasetError`` that names the place.
     """
     for place, row in rows:
         if isinstance(row, DatasetError):

@@ -62,7 +62,7 @@ class Tally:
             histogram.merge(other.durations[name])
 
     def data(self) -> dict[str, Any]:
-        """As the run's database keeps it."""
+        """Return the counts as the run's database stores them."""
         histograms = {
             name: histogram.encode() if histogram.count else None
             for name, histogram in self.durations.items()
@@ -87,12 +87,12 @@ class Counts:
             self.tallies.setdefault(key, Tally()).merge(tally)
 
     def take_count(self) -> Count:
-        """What was counted since the last call."""
+        """Return the counts since the last call, and start again at 0."""
         count, self.count = self.count, Count()
         return count
 
     def take_tallies(self) -> dict[TallyKey, Tally]:
-        """The turns since the last call that were counted only."""
+        """Return the counts of turns since the last call that were counted only, and start again."""
         tallies, self.tallies = self.tallies, {}
         return tallies
 

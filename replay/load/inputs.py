@@ -31,7 +31,11 @@ class LoadInputs:
 
 def read_inputs(assembly: Assembly, on_bad: Callable[[DatasetError], None]) -> LoadInputs:
     """
-    What *assembly*'s load needs; *on_bad* is called with the faults of conversations that are to be skipped.
+    Return the conversations and the trace that *assembly*'s load needs.
+
+    Args:
+        assembly: The assembled scenario; it has a load.
+        on_bad: Called with the fault of each conversation that is skipped (``data.skip_bad``).
 
     Raises:
         DatasetError: a conversation can't be read, or there is none; the trace can't be read, names a

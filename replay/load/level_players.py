@@ -68,7 +68,7 @@ class LocalLevelPlayer:
 
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[Self]:
-        """Around the run: all that it plays with is open."""
+        """Open everything that is played with, for the time of the run."""
         assembly = self._assembly
         async with assembly.service, opened(assembly.policies.values()), open_endpoints(assembly.systems):
             await self._load_resolver()
@@ -87,11 +87,11 @@ class LocalLevelPlayer:
             await service.read(Document(question="Who was she?"))
 
     async def prepare(self) -> float:
-        """Be ready for the next level; how long before its beginning it has to be given, in seconds."""
+        """Prepare the next level; return how many seconds before its beginning it has to be given."""
         return 0.0
 
     def set_start(self, start: float) -> None:
-        """The reading of ``perf_counter`` when the run started, as it is known now; between levels."""
+        """Set the reading of ``perf_counter`` at the run's start, as known now; called between levels."""
         self._player.start = start
 
     async def play(self, level: Level) -> LevelOutcome:

@@ -34,7 +34,7 @@ class ObjectiveCheck:
 
     def check(self, level: Level, result: Mapping[str, Any]) -> dict[str, Any]:
         """
-        ``met`` and, objective by objective, ``goals`` of a level whose records are durable.
+        Return ``met`` and, objective by objective, ``goals`` of a level whose records are durable.
 
         Empty where there are no objectives.
         """
@@ -77,7 +77,7 @@ class ObjectiveCheck:
                 return None if first is None or now is None else first - now
 
     def _scores(self, from_s: float, to_s: float) -> dict[str, float | None]:
-        """By label, of the turns that were due in the window."""
+        """Return the scores, by label, of the turns that were due in the window."""
         due = partial(self._store.records_due, from_s, to_s)
         scorers = survey_scorers(self._scorers, due)
         observed: dict[str, list[Any]] = {label: [] for label in scorers}

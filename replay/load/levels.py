@@ -41,15 +41,15 @@ class LevelPlayer(Protocol):
 
     @property
     def counts(self) -> Counts:
-        """What was counted, until somebody takes it."""
+        """Return what was counted and not yet taken."""
         ...
 
     def opened(self) -> AbstractAsyncContextManager[object]:
-        """Around the run: all that it plays with is open."""
+        """Open everything that is played with, for the time of the run."""
         ...
 
     async def prepare(self) -> float:
-        """Be ready for the next level; return how many seconds before its beginning it has to be given."""
+        """Prepare the next level; return how many seconds before its beginning it has to be given."""
         ...
 
     async def play(self, level: Level) -> LevelOutcome:
@@ -69,11 +69,11 @@ class LoadObserver(Protocol):
     def level_began(self, level: Level) -> None: ...
 
     def counted(self, count: Count) -> None:
-        """*count* is what came since the last call."""
+        """Take note of *count*, what was counted since the last call."""
         ...
 
     def level_over(self, level: Level, result: Mapping[str, Any]) -> None:
-        """*result* as the run's ``level`` event has it."""
+        """Take note of the *result* of a level, as in the run's ``level`` event."""
         ...
 
 
@@ -89,7 +89,7 @@ def check_hosts(assembly: Assembly, may_load: Iterable[str]) -> None:
 
 def hosts_under_load(assembly: Assembly) -> list[str]:
     """
-    Hosts that *assembly*'s scenario would reach and that have to be confirmed.
+    Return the hosts that *assembly*'s scenario would reach and that need confirmation.
 
     Those of its systems, and of whatever its policies, resolver and judges ask.
     """
@@ -134,7 +134,7 @@ async def play_under_load(assembly: Assembly, store: RunStore, observer: object 
 
 
 def _read(assembly: Assembly, store: RunStore) -> LoadInputs:
-    """All that is read before the run; the store keeps the conversations too."""
+    """Return everything that is read before the run, storing the conversations."""
     inputs = read_inputs(assembly, lambda error: store.add_event("bad-conversation", {"message": str(error)}))
     expected = ExpectedChecks(assembly)
     store.add_conversations(inputs.conversations)
@@ -211,7 +211,7 @@ async def _keep_counting(player: LevelPlayer, observer: LoadObserver) -> None:
 
 
 def _result(level: Level, outcome: LevelOutcome | None, now_s: float, stopped: str | None) -> dict[str, Any]:
-    """What the run's database keeps of a level, but for what became of the objectives."""
+    """Return what the run's database keeps of a level, with the objectives not judged yet."""
     began, ended = level.window_s
     ended_s = outcome.ended_s if outcome else now_s
     return {
@@ -236,7 +236,7 @@ def _result(level: Level, outcome: LevelOutcome | None, now_s: float, stopped: s
 
 
 def _values(load: LoadSection) -> Generator[float | None, bool, None]:
-    """What the levels offer, one after another; to be sent whether each met the objectives."""
+    """Yield the load of each level in turn; expects to be sent whether the level met the objectives."""
     sweep = load.sweep
     if sweep is None:
         alone = {"closed": float(load.concurrency), "trace": None, "recorded": None}

@@ -63,8 +63,7 @@ def read_load_summary(
     drift: tuple[DriftShare, ...] = (),
 ) -> LoadSummary | None:
     """
-    The summary of the run in *store*, with what *scorers* observed in it, by label, and its share of *drift*;
-    None unless it was played under load.
+    Return the summary of the run in *store*, with scores and drift; None unless it was a load run.
 
     Intervals are by t, from *resamples* bootstrap samples of the data's conversations.
 
@@ -105,7 +104,12 @@ def read_load_summary(
 
 def read_window(store: RunStore, level: int, due_s: tuple[float, float]) -> tuple[LoadCell, AnswerTimes]:
     """
-    What came of the turns that were due in [from, to) of a *level* that is over.
+    Return the numbers and answer times of the turns of one level that were due in a given time.
+
+    Args:
+        store: The run.
+        level: The index of a level that is over.
+        due_s: Begin (included) and end (excluded), in seconds since the run's start.
 
     Raises:
         RunError: the database can't be read.
@@ -163,7 +167,7 @@ class _Columns:
         }
 
     def asks(self, conversation: NDArray[np.int32] | None = None) -> Asks:
-        """*conversation* says which conversation each belongs to, where that is asked for."""
+        """Return the columns of all asks; *conversation* tells the conversation of each, if needed."""
         return Asks(
             **self._columns,
             conversation=np.zeros(len(self.rows), dtype=np.int32) if conversation is None else conversation,
@@ -240,7 +244,7 @@ class _Columns:
         return batch
 
     def _placed(self, scheduled_s: NDArray[np.float64]) -> tuple[NDArray[Any], NDArray[Any]]:
-        """The level of each ask, and whether it was due in the measured window."""
+        """Return the level of each ask, and whether it was due in the measured window."""
         level = np.full(len(scheduled_s), OUTSIDE, dtype=_KINDS["level"])
         measured = np.zeros(len(scheduled_s), dtype=np.bool_)
         for position, played in enumerate(self._levels):
@@ -266,7 +270,7 @@ class _Columns:
 
     @staticmethod
     def _key(level: NDArray[Any], group: NDArray[Any], depth: NDArray[Any]) -> NDArray[np.int64]:
-        """Level, group and depth in 31 bits."""
+        """Return level, group and depth as one number of 31 bits."""
         key: NDArray[np.int64] = (
             (level.astype(np.int64) << 22) | (group.astype(np.int64) << 14) | depth.clip(0, 2**14 - 1)
         )
@@ -287,7 +291,7 @@ class _Columns:
 
 
 def _conversations(reader: NumberReader, rows: NDArray[np.int64]) -> NDArray[np.int32]:
-    """One number for each conversation as played by one system under one policy, ask by ask."""
+    """Return one number for each conversation as played by one system under one policy, ask by ask."""
     numbers = np.full(len(rows), -1, dtype=np.int32)
     before: list[Any] = []
     number = -1
@@ -305,7 +309,11 @@ def _conversations(reader: NumberReader, rows: NDArray[np.int64]) -> NDArray[np.
 def _stored_scores(
     reader: NumberReader, label: str, rows: NDArray[np.int64]
 ) -> Iterator[tuple[int, Any, str | None]]:
-    """What the scorer called *label* observed in the turns in *rows*, as ``stored_column`` takes it."""
+    """
+    Yield (index, observation, reason for none) of the scorer called *label*, as ``stored_column`` takes it.
+
+    *rows* are the rows of the turns, ascending; a turn's index is that of its row.
+    """
     # Scores repeat; equal ones are one object, so that a turn's takes a pointer.
     text = lru_cache(schema.to_text)
     value = lru_cache(maxsize=10_000)(lambda stored: schema.from_json(schema.to_text(stored), object))
@@ -319,7 +327,7 @@ def _stored_scores(
 
 
 def _places_of(rows: NDArray[np.int64], batch: Rows) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-    """Where the rows of *batch* stand in *rows*, for those that are there at all; and which are."""
+    """Return the indices in *rows* of the rows of *batch* found there, and a mask of the found ones."""
     wanted = np.array([row for row, *_ in batch])
     places = np.searchsorted(rows, wanted)
     known = places < len(rows)

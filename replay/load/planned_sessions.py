@@ -47,7 +47,7 @@ class PlannedSessions:
         self._mine = islice(enumerate(self._drawn), worker, None, workers)
 
     def of(self, level: Level) -> Iterator[UserSession]:
-        """The sessions of *level*: without end, or as long as the trace is."""
+        """Yield the sessions of *level*, endlessly or as long as the trace is."""
         if not level.is_open:
             return (self._session(number, play) for number, play in self._mine)
         if level.value is None:
@@ -71,7 +71,7 @@ class PlannedSessions:
                 yield self._session(number, play, arrival.at_s / self._load.speed, arrival.gaps_s)
 
     def _arriving(self) -> Iterator[tuple[Arrival, Play]]:
-        """A play for each arrival; of a recorded one, with each system under each policy at once."""
+        """Yield a play for each arrival; of a recorded one, with each system under each policy at once."""
         for number, arrival in enumerate(self._trace):
             if arrival.conversation is None:
                 yield arrival, next(self._drawn)
@@ -90,7 +90,7 @@ class PlannedSessions:
         return UserSession(play=partial(self._play, play), at_s=at_s, gaps_s=gaps)
 
     def _draw(self) -> Iterator[Play]:
-        """Without end: each conversation drawn, with each system under each policy."""
+        """Yield endlessly each conversation drawn, with each system under each policy."""
         for conversation in draw(list(self._conversations.values()), self._load.order, self._seed):
             yield from self._plays_of(conversation)
 

@@ -35,7 +35,11 @@ class WorkerLevelPlayer:
     def __init__(
         self, inputs: LoadInputs, store: RunStore, *, workers: int, start: float, started_at: float
     ) -> None:
-        """When the run started: *start* by ``perf_counter``, *started_at* by ``time``."""
+        """
+        Prepare the job of *workers* processes.
+
+        *start* is the run's start by ``perf_counter``, *started_at* by ``time``, both in seconds.
+        """
         self.counts: Counts = Counts()
         self._store = store
         self._systems = len(inputs.assembly.systems)
@@ -54,7 +58,7 @@ class WorkerLevelPlayer:
 
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[Self]:
-        """Around the run: all are there, know what is to be played, and are ready."""
+        """Start the processes for the time of the run; they know their job and are ready."""
         check_platform("load.workers")
         await self._store.flush()  # they read the conversations there
         with shared_memory(self._systems) as memory:

@@ -51,9 +51,17 @@ class AnswerCache:
         anew: bool,
     ) -> Asked:
         """
-        What was kept for *request*, else what *ask* gives; a success is kept.
+        Return the cached reply to *request*, else the one that *ask* gets; a successful reply is cached.
 
-        *anew* asks whatever is kept, and keeps the new reply in its place.
+        Args:
+            ask: Sends the request. Not called if a reply is cached, unless *anew*.
+            conversation: The conversation that is replayed.
+            request: The request that would be sent.
+            repeat: The number of the repetition; each repetition has its own replies.
+            anew: Ask in any case and overwrite the cached reply.
+
+        Returns:
+            The reply or failure, as *ask* gives it; of a cached reply the other numbers are 0.
         """
         key = self._key(conversation, request, repeat)
         # Several policies ask a conversation's first question alike, and at the same time.

@@ -32,7 +32,14 @@ async def clock_offset(
     clock: Callable[[], float] = perf_counter,
     exchanges: int = EXCHANGES,
 ) -> ClockOffset:
-    """The offset to *clock* of the one that *read_there* reads, whatever that raises."""
+    """
+    Return the offset of a remote clock to *clock*, from the exchange with the least uncertainty.
+
+    Args:
+        read_there: Reads the remote clock, in seconds; its exceptions are passed on.
+        clock: The local clock, in seconds.
+        exchanges: How often the clocks are compared.
+    """
     found = [await _exchange(read_there, clock) for _ in range(exchanges)]
     return min(found, key=lambda one: one.uncertainty_s)
 

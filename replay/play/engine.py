@@ -58,10 +58,18 @@ async def play_all(
     observer: Observer | None = None,
 ) -> dict[str, LagSummary]:
     """
-    Play everything that *plays* yields, at most *concurrency* conversations at a time.
+    Play everything that *plays* yields, and return how far the event loop lagged.
 
-    *plays* is advanced in a thread, since it may read files. Returns how far the event loop lagged behind
-    while it asked each system with a wire, by name.
+    Args:
+        plays: Conversations to play; advanced in a thread, since it may read files.
+        options: How to play them.
+        systems: The systems, whose adapters are opened meanwhile.
+        sink: Takes the records.
+        concurrency: Conversations at a time, at most.
+        observer: Told of each record and each play that is over.
+
+    Returns:
+        The lag while each system was asked, by name; only of systems whose replies are timed on the network.
 
     Raises:
         ReplayError: the run could not go on; what was answered until then is in the sink.
@@ -111,7 +119,7 @@ class SharedIterator(Generic[T]):
         return self._fetched.popleft()
 
     async def between(self, function: Callable[[], R]) -> R:
-        """What *function* gives, called in a thread while the iterator stands still."""
+        """Return the result of *function*, called in a thread while no item is fetched."""
         async with self._turn:
             return await in_thread(function)
 

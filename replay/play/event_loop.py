@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 def run_on_loop(main: Coroutine[Any, Any, T]) -> T:
-    """``asyncio.run`` on the fastest loop there is."""
+    """Run *main* like ``asyncio.run``, on the fastest event loop available."""
     try:
         import uvloop
     except ImportError:  # there is none for Windows
@@ -25,9 +25,10 @@ def run_on_loop(main: Coroutine[Any, Any, T]) -> T:
 
 def run_for_library(main: Coroutine[Any, Any, T]) -> T:
     """
-    What *main* gives, for a program that is not ours and has no loop running in this thread.
+    Return the result of *main*, for a library call in a thread without a running event loop.
 
-    On a loop of its policy's, as by ``asyncio.run``; but that takes away the loop that the program has set.
+    It runs on a new loop of the current policy, as with ``asyncio.run``, but the event loop that the program
+    has set stays set.
     """
     with asyncio.Runner(loop_factory=asyncio.new_event_loop) as runner:
         return runner.run(main)

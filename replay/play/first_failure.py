@@ -13,7 +13,7 @@ T = TypeVar("T")
 @contextmanager
 def first_failure() -> Iterator[None]:
     """
-    Around a task group: raises the failure itself instead of a group of them.
+    Raise the first failure of the task group in the block, instead of an exception group.
 
     What went wrong first is what the caller can act on; the rest hangs on as its context, or as its cause
     where it has none of its own.
@@ -31,7 +31,7 @@ def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
 
 
 async def gather_or_cancel(parts: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
-    """What each of *parts* gives; none goes on where one fails, or where we are cancelled."""
+    """Return the results of *parts*, run concurrently; the first failure or cancellation cancels the rest."""
     with first_failure():
         async with asyncio.TaskGroup() as tasks:
             begun = [tasks.create_task(part) for part in parts]

@@ -26,10 +26,10 @@ _changing = Lock()
 @contextmanager
 def gc_paused() -> Iterator[None]:
     """
-    What lives when the block begins is not looked at until it ends, and new objects less often.
+    Exempt the objects that exist now from garbage collection until the block ends, and collect less often.
 
-    The collector is the process's: of blocks side by side the first changes it and the last one changes it
-    back. A program that has frozen objects of its own keeps its way.
+    The garbage collector is global: of overlapping blocks the first changes its settings and the last
+    restores them. Nothing changes if the program itself has frozen objects (``gc.freeze``).
     """
     global _quiet, _before
     with _changing:

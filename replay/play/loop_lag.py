@@ -37,7 +37,7 @@ class LagSummary:
 
 
 def worst(summaries: Iterable[LagSummary]) -> LagSummary | None:
-    """Quantiles can't be added, and the worst is what matters: that of most lag, None of none."""
+    """Return the summary with the most lag, since quantiles can't be added; None for none."""
     return max(summaries, key=lambda lag: (lag.p99_s, lag.max_s), default=None)
 
 
@@ -51,18 +51,18 @@ class InFlightRequests:
         """Systems with a reply that was timed at the wire."""
 
     def watched(self, system: str, session: Session) -> Session:
-        """*session* of *system*, whose asks are known here."""
+        """Return *session* of *system* wrapped so that its asks are counted here."""
         return _WatchedSession(self, system, self.of(system), session)
 
     def of(self, system: str) -> SystemAsks:
-        """Those of *system*."""
+        """Return the asks of *system*."""
         asks = self._asks.get(system)
         if asks is None:
             asks = self._asks[system] = SystemAsks(self._clock)
         return asks
 
     def in_the_last(self, seconds: float) -> Iterator[tuple[str, float]]:
-        """Each system that was asked in the last *seconds* or still is, and for how much of them."""
+        """Yield each system asked within the last *seconds*, and for how many of them."""
         now = self._clock()
         since = now - seconds
         for system, asks in self._asks.items():
@@ -149,7 +149,7 @@ class LoopLag:
                 interval *= 2
 
     def summaries(self) -> dict[str, LagSummary]:
-        """What was measured so far of each system whose replies are timed at a wire, by name."""
+        """Return the lag measured so far, by name of each system whose replies are timed on the network."""
         return {system: self._summary(system) for system in sorted(self._asks.timed)}
 
     def _summary(self, system: str) -> LagSummary:

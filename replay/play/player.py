@@ -45,7 +45,7 @@ class RecordSink(Protocol):
     """Where records go."""
 
     def write(self, record: TurnRecord) -> Awaitable[None]:
-        """To be awaited until *record* is durable. Cancelling the wait doesn't take the record back."""
+        """Return an awaitable that is done when *record* is durable; cancelling it doesn't undo the write."""
         ...
 
 
@@ -257,7 +257,7 @@ class Player:
         )
 
     def _new_or_resumed_turn(self, play: Play, place: TurnPlace, planned: PlannedTurn) -> ToolLoop:
-        """The turn at *place* before it is asked, or as far as an earlier session came with it."""
+        """Return the turn at *place*, new or resumed from the steps of an earlier session."""
         system, keep, begun = play.system, self._options.keep_step, play.begun
         has_steps = system.tools is not None or reacting(play.policy) is not None
         # A system that keeps the history has forgotten the turn with its session.
@@ -300,13 +300,20 @@ def _skipped(play: Play, depth: int, planned: PlannedTurn, started_at: float | N
 
 
 def system_breaker(patience: RetryPolicy, counts: FailureCounts | None = None) -> Breaker:
-    """When systems are asked no more, as *patience* has it; *counts* as for ``Breaker``."""
+    """Return a circuit breaker for systems, with the limits of *patience*; *counts* as for ``Breaker``."""
     way_out = " (play.fail_fast: false goes on all the same.)"
     return Breaker(patience.stop_after, fail_fast=patience.fail_fast, way_out=way_out, counts=counts)
 
 
 def is_over(conversation: Conversation, records: Sequence[TurnRecord], on_failure: OnFailure) -> bool:
-    """Return whether *records*, in order of depth, are all that will ever be known of the conversation."""
+    """
+    Return whether a play of *conversation* is complete.
+
+    Args:
+        conversation: The conversation.
+        records: The play's records, in order of depth.
+        on_failure: Whether a failed turn ends the conversation.
+    """
     return len(records) == len(conversation.asked_depths) or (
         bool(records) and ends_conversation(records[-1], on_failure)
     )

@@ -14,8 +14,9 @@ _LIKE_A_REPETITION = re.compile(r"(~+)[0-9]+\Z")
 
 def repetition_mark(ids: Iterable[str]) -> str:
     """
-    What stands between a conversation's id and its repetition: ``~``, or so many more that no
-    repetition can have an id of the data, *ids*.
+    Return the separator between a conversation's id and the number of its repetition.
+
+    It is ``~``, repeated until no id of the data, *ids*, can be taken for a repetition's.
     """
     taken = (len(found[1]) for name in ids if (found := _LIKE_A_REPETITION.search(name)))
     return "~" * (max(taken, default=0) + 1)
@@ -23,15 +24,15 @@ def repetition_mark(ids: Iterable[str]) -> str:
 
 def repetition_id(id: str, repetition: int, mark: str = "~") -> str:
     """
-    What the *repetition* of the conversation *id* is called, as in ``album~2``; the first keeps its id.
+    Return the id of a *repetition* (from 1) of the conversation *id*, as ``album~2``; the first keeps *id*.
 
-    *mark* comes from ``repetition_mark``.
+    *mark* is the separator that ``repetition_mark`` returns.
     """
     return id if repetition == 1 else f"{id}{mark}{repetition}"
 
 
 def repeat_conversation(conversation: Conversation, repetition: int, mark: str = "~") -> Conversation:
-    """*conversation* under its ``repetition_id``. All else is shared with *conversation*."""
+    """Return *conversation* under its ``repetition_id``. All else is shared with *conversation*."""
     if repetition == 1:
         return conversation
     return replace(conversation, id=repetition_id(conversation.id, repetition, mark))

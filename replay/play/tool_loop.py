@@ -105,7 +105,7 @@ class ToolLoop:
             self._timed_out(tools, error)
 
     async def _go_on(self, ask: Ask, request: ChatRequest, tools: Tools, conversation: Conversation) -> bool:
-        """One ask, after what the last one called for; returns whether there is more to do."""
+        """Ask once, after doing what the last reply called for; return whether there is more to do."""
         calls = self._unanswered
         asks = self.asks - self._exchange_asks
         if calls and asks >= tools.max_steps:
@@ -239,7 +239,7 @@ class ToolLoop:
 
     @property
     def step_times_s(self) -> tuple[tuple[float, float], ...]:
-        """As ``TurnRecord.step_times_s``: of a turn with several exchanges since the last one began."""
+        """Return ``TurnRecord.step_times_s``; of a turn with several exchanges, since the last one began."""
         if not self._steps:
             return ()
         times = [step.times_s for step in self._steps]
@@ -275,8 +275,10 @@ class ToolLoop:
     @property
     def spent(self) -> tuple[Usage | None, float | None]:
         """
-        What all replies took together, in tokens and in USD; None for what one of them doesn't say. One that
-        came from a cache has cost nothing.
+        Return the tokens and the USD that all replies cost together.
+
+        Returns:
+            Usage and cost, each None if one of the replies does not say. Replies from a cache cost nothing.
         """
         last = self._spent_last
         if not self._steps:

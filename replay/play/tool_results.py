@@ -39,12 +39,12 @@ class ToolSource(Protocol):
 
     @property
     def signature(self) -> str:
-        """What it is, as in ``function:tools.py:answer``: another one may give other results."""
+        """Return what identifies the source and so its results, as in ``function:tools.py:answer``."""
         ...
 
     async def result(self, call: ToolCall, place: CallPlace) -> str | None:
         """
-        The text of what *call* came to; None where that is not known here.
+        Return the result of *call* as text; None if this source does not know it.
 
         Raises:
             ToolLoopError: it can't be found out.
@@ -67,17 +67,17 @@ class Tools:
 
     @property
     def signature(self) -> str:
-        """Who knows results, and what bounds a turn."""
+        """Return the sources' signatures, the default result, and a turn's limits on steps and time."""
         missing = "error" if self.missing is None else _hash(self.missing)
         known = [*(source.signature for source in self.sources), f"missing:{missing}"]
         return "|".join([*known, f"max_steps:{self.max_steps}", f"timeout_s:{self.timeout_s:g}"])
 
     async def result(self, call: ToolCall, place: CallPlace) -> str:
         """
-        What *call* came to.
+        Return the result of *call* from the first source that knows it, else the default result.
 
         Raises:
-            ToolLoopError: nobody knows, or it can't be found out.
+            ToolLoopError: no source knows it and there is no default, or a source failed.
         """
         for source in self.sources:
             found = await source.result(call, place)
@@ -92,14 +92,14 @@ class Tools:
 
 
 def shown(call: ToolCall) -> str:
-    """*call* as in ``find_order({"id": 7})``, in short."""
+    """Return *call* in short, as in ``find_order({"id": 7})``."""
     arguments = call.arguments if len(call.arguments) <= 300 else f"{call.arguments[:300]} ..."
     return f"{call.name[:100]}({arguments})"
 
 
 def result_text(result: Any) -> str:
     """
-    *result* as a system is given it: a text as it is, all else as JSON.
+    Return *result* as text for a system: a text as it is, all else as JSON.
 
     Raises:
         ValueError: it is no JSON value.
@@ -187,7 +187,7 @@ class RecordedResults:
 
 
 def _recorded(steps: Sequence[Message], name: str) -> list[tuple[Any, str]]:
-    """Arguments and result of each call of the tool *name* whose result was recorded, in order."""
+    """Return arguments and result of each recorded call of the tool *name*, in order."""
     results: dict[str | None, list[Message]] = {}
     for message in steps:
         if message.role == "tool":
@@ -247,7 +247,7 @@ async def _awaited(result: Awaitable[Any]) -> Any:
 
 
 def _handed_over(error: BaseException) -> Exception:
-    """*error*, or what says that it was raised where it would mean something else here."""
+    """Return *error*, or what says that it was raised where it would mean something else here."""
     if isinstance(error, Exception) and not isinstance(error, StopIteration):  # which no future can hold
         return error
     return RuntimeError(f"it raised {type(error).__name__}")
@@ -255,10 +255,10 @@ def _handed_over(error: BaseException) -> Exception:
 
 def _in_thread(work: Callable[[], Any]) -> asyncio.Future[Any]:
     """
-    What *work* gives, done in a thread of its own.
+    Return a future with the result of *work*, called in a new daemon thread.
 
-    Nobody waits for that thread: Python has no way to end it, and a function that never returns must keep
-    neither the loop nor the program from ending, as it would in the loop's own pool.
+    Nothing joins that thread: Python can't end a thread, and a function that never returns must keep neither
+    the loop nor the program from ending, as it would in the loop's default pool.
     """
     loop = asyncio.get_running_loop()
     future: asyncio.Future[Any] = loop.create_future()

@@ -41,7 +41,7 @@ def turn_record(
     started_at: float | None = None,
 ) -> TurnRecord:
     """
-    The record of the turn at *depth* of *conversation*, asked as *planned*.
+    Return the record of the turn at *depth* of *conversation*, asked as *planned*.
 
     *steps* came before those that the *reply* has itself; *usage* and *cost_usd* are those of all asks,
     *interventions* those after the first.
@@ -89,12 +89,16 @@ def ends_conversation(record: TurnRecord, on_failure: OnFailure) -> bool:
 
 
 def unasked_turn(turn: Turn) -> PlayedTurn:
-    """A turn that isn't asked, but shown as it was recorded."""
+    """Return a turn that isn't asked, but shown as recorded."""
     return PlayedTurn(turn=turn, asked=turn.question, answer=turn.gold_answer, steps=turn.steps)
 
 
 def played_turn(conversation: Conversation, record: TurnRecord) -> PlayedTurn:
-    """What *record* left behind in the system's own history."""
+    """
+    Return the turn as it stands in the system's own history after *record*.
+
+    Of a failed turn that is the recorded answer with the recorded steps.
+    """
     turn = conversation.turns[record.depth - 1]
     if record.failed:
         return PlayedTurn(turn=turn, asked=record.asked, answer=turn.gold_answer, steps=turn.steps)

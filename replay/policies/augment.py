@@ -84,7 +84,14 @@ def augment_policy(
     rewriter: NestedChoice = "substitution",
 ) -> AugmentPolicy:
     """
-    The policy from a scenario's settings.
+    Return the policy from a scenario's settings.
+
+    Args:
+        detector: Reads the recorded conversation.
+        folder: The folder that relative file names start from.
+        mode: Whether to ``resolve`` the question, put a ``prefix`` before it, or ``both``.
+        prefix_words: The most words that the prefix takes of the recorded answer, at least 1.
+        rewriter: The rewriter's name, or a mapping from its name to its settings.
 
     Raises:
         ScenarioError: the rewriter can't be built.

@@ -30,10 +30,10 @@ _MARKUP = re.compile(r"^\s{0,99}+(?:#+|[-*•]|\d+[.)])\s+|\*\*|__|`", re.MULTIL
 
 def lead_in(answer: str | None, max_words: int) -> str:
     """
-    What *answer* gives to stand before the next question, with the space behind it; may be empty.
+    Return the part of *answer* to put before the next question, with a space at its end; may be empty.
 
-    The first sentence that says more than yes or no, with *max_words* words at most: cut where a clause
-    ends, or else behind a word, with dots. Nothing comes from an answer that is unknown.
+    It is the first sentence that says more than yes or no, cut to *max_words* words: where a clause ends, or
+    else after a word, with dots. An unknown answer gives an empty text.
     """
     text = _MARKUP.sub("", answer or "").strip()
     if not text or text.lower().rstrip(".!") in _UNKNOWN:

@@ -77,7 +77,7 @@ class LlmRewriter:
 
     async def rewrite(self, request: RewriteRequest) -> str:
         """
-        The model's question, checked.
+        Return the question that the model wrote, checked.
 
         Raises:
             RewriteError: no reply came, or one that can't be a question.
@@ -120,7 +120,18 @@ def llm_rewriter(
     max_words: int = 60,
 ) -> LlmRewriter:
     """
-    A rewriter from a scenario's settings; *prompt* is a file, ours if left out.
+    Return a rewriter from a scenario's settings.
+
+    Args:
+        adapter: The adapter of the model, as for a system.
+        folder: The folder that relative paths start from.
+        settings: The adapter's settings.
+        prompt: A file with the prompt's template; ours by default.
+        parameters: Sampling parameters; by default temperature 0.
+        timeout_s: The time limit for an attempt, above 0, in seconds.
+        attempts: Attempts for each question, at least 1.
+        limit: The rate limit.
+        max_words: The most words that a rewritten question may have, at least 1.
 
     Raises:
         ScenarioError: the adapter or the prompt can't be used.
@@ -143,12 +154,12 @@ def llm_rewriter(
 
 def prompt_variables(request: RewriteRequest) -> dict[str, Any]:
     """
-    What a prompt may use.
+    Return the variables that a rewriter's prompt may use.
 
     ``question``, ``depth``, ``title``, ``section``, ``background``, ``history`` (recorded exchanges before
     the question, objects with ``question`` and ``answer``) and ``mentions`` (those of the question that the
     resolver has an antecedent for, objects with ``text``, ``kind``, ``meaning`` and ``source``; the text of
-    what the question leaves out, kind ``ellipsis``, is empty).
+    an ellipsis, kind ``ellipsis``, is empty).
     """
     conversation = request.conversation
     history = gold_history(conversation, request.depth)
@@ -174,7 +185,7 @@ def prompt_variables(request: RewriteRequest) -> dict[str, Any]:
 
 def checked(reply: str, max_words: int) -> str:
     """
-    The question in a model's *reply*, on its own, without quotation marks around it.
+    Return the question in a model's *reply*, without quotation marks around it.
 
     Raises:
         RewriteError: there is none, or more than one line, or more than *max_words* words.
@@ -200,7 +211,7 @@ def _adapter(name: str, settings: Mapping[str, Any], folder: Path) -> Adapter:
 
 def _template(path: Path | None) -> TextTemplate:
     """
-    The prompt in *path*, so that a misspelt variable is found before the run.
+    Return the prompt in the file *path*, checked for misspelt variables.
 
     It is tried out where the scenario's code may run, and only read where it is looked at.
     """

@@ -43,7 +43,7 @@ class Policy(Protocol):
     @property
     def history(self) -> Literal["gold", "own", "either"]:
         """
-        Which answers stand in the history that the policy is defined for.
+        Return whose answers are in the history that the policy is defined for.
 
         ``gold`` can't be had where the system keeps the history; ``either`` prefers gold but works
         with the system's own, because the gold information travels in the question.

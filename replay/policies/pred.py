@@ -33,7 +33,7 @@ class PredPolicy:
 
     @property
     def without_drift(self) -> PredPolicy | None:
-        """What asks the same without a verdict; None where there is none anyway."""
+        """Return this policy without drift detection; None if it has none."""
         return replace(self, detect=False) if self.detect else None
 
     async def plan(self, conversation: Conversation, depth: int, played: Sequence[PlayedTurn]) -> PlannedTurn:

@@ -206,7 +206,7 @@ class ReactPolicy:
 
 
 def _misread(reply: str, said: str, drift: Drift) -> MentionDrift | None:
-    """The mention that *reply* takes for something else than is meant by it; None where none is."""
+    """Return the first mention that *reply* misreads; None if there is none."""
     spoken, asked = set(words(reply)), set(words(said))
     for mention in drift.mentions:
         meant, taken = (
@@ -228,7 +228,13 @@ def react_policy(
     *, detector: DriftDetector, folder: Path, user: NestedChoice = "rules", extra: int = 2
 ) -> ReactPolicy:
     """
-    The policy from a scenario's settings.
+    Return the policy from a scenario's settings.
+
+    Args:
+        detector: Judges whether a question still means the same.
+        folder: The folder that relative file names start from.
+        user: The user's name, or a mapping from its name to its settings.
+        extra: The most exchanges that the user adds to a turn, at least 0.
 
     Raises:
         ScenarioError: the user can't be built.

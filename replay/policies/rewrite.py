@@ -79,7 +79,13 @@ def rewrite_policy(
     *, detector: DriftDetector, folder: Path, rewriter: NestedChoice = "substitution", always: bool = False
 ) -> RewritePolicy:
     """
-    The policy from a scenario's settings.
+    Return the policy from a scenario's settings.
+
+    Args:
+        detector: Judges whether a question still means the same.
+        folder: The folder that relative file names start from.
+        rewriter: The rewriter's name, or a mapping from its name to its settings.
+        always: Whether every question is rewritten, not only those that have drifted.
 
     Raises:
         ScenarioError: the rewriter can't be built.

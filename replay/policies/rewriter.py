@@ -2,7 +2,7 @@
 Who rewrites a question so that it can be understood without its history, and what they get for it.
 
 A rewriter is a plug-in (group ``replay.rewriters``), chosen in a policy's settings by name, or as
-``{name: {setting: value}}``. ``substitution``, the default, puts antecedents in the place of mentions;
+``{name: {setting: value}}``. ``substitution``, the default, puts antecedents in place of mentions;
 ``llm`` asks a chat system (``replay.policies.llm_rewriter``).
 """
 
@@ -56,7 +56,7 @@ class Rewriter(Protocol):
 
     async def rewrite(self, request: RewriteRequest) -> str:
         """
-        The question in words that need no history; as it was recorded where nothing can be made clearer.
+        Return the question in words that need no history; as recorded if nothing can be made clearer.
 
         Raises:
             RewriteError: it should have been rewritten but could not be.
@@ -73,7 +73,7 @@ class SubstitutionRewriter:
     """An edit less probable than this to make the question better is not made; see ``rewriting.rewrite``."""
     min_probability_valid: float = MIN_PROBABILITY_VALID
     """The same, of questions that aren't known to have drifted: all of ``augment``'s, and those that
-    ``rewrite`` puts anew only with ``always``."""
+    ``rewrite`` rewords only with ``always``."""
 
     def __post_init__(self) -> None:
         for name in ("min_probability", "min_probability_valid"):
@@ -93,7 +93,7 @@ class SubstitutionRewriter:
 
 
 async def attempted(rewriter: Rewriter, request: RewriteRequest) -> tuple[str, str | None]:
-    """The rewritten question and None; or, where that failed, the recorded one and why."""
+    """Return the rewritten question and None; or, on failure, the recorded one and the reason."""
     try:
         return await rewriter.rewrite(request), None
     except RewriteError as error:
@@ -104,9 +104,11 @@ async def resolved_question(
     detector: DriftDetector, rewriter: Rewriter, conversation: Conversation, depth: int
 ) -> tuple[str, str | None] | Drift:
     """
-    The question at *depth* (1-based), whatever a system said, put as the recorded history has it.
+    Return the question at *depth* (1-based), resolved by the recorded history alone.
 
-    As ``attempted`` gives it; a ``Drift`` without a verdict where the resolver can't read the question.
+    Returns:
+        The question and None, or the recorded one and the reason of a failure, as ``attempted``; a ``Drift``
+        without a verdict if the resolver can't read the question.
 
     Raises:
         ResolverError: the resolver failed.
@@ -130,7 +132,7 @@ def build_rewriter(setting: NestedChoice, folder: Path) -> Rewriter:
 
 
 def opened(policies: Iterable[object]) -> AbstractAsyncContextManager[None]:
-    """What the rewriters and users of *policies* hold open, opened for as long as the block lasts."""
+    """Return a context manager that keeps the rewriters and users of *policies* open within its block."""
     return opening.open_all(
         getattr(policy, part, None) for policy in policies for part in ("rewriter", "user")
     )

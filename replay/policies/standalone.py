@@ -13,10 +13,12 @@ from replay.core.record import Edit
 
 def standalone_question(turn: Turn) -> tuple[str, Edit]:
     """
-    What to ask in the place of *turn*'s question, and what that makes of it.
+    Return the standalone question to ask in place of *turn*'s question, and the kind of edit.
 
-    As recorded and ``not-found`` where the data set has no standalone question, as in the published
-    program; ``kept`` where it is what was recorded.
+    Returns:
+        The question as recorded and ``not-found`` if the data set has no standalone question, as in the
+        published program; otherwise the standalone question, with ``kept`` if it equals the recorded one and
+        ``replaced`` if not.
     """
     if turn.standalone is None:
         return turn.question, "not-found"

@@ -44,7 +44,7 @@ _SQUAD_MIXED_WORDS = re.compile(rf"[{_CJK}]|[^\s{_CJK}]+")
 
 def normalize(text: str) -> str:
     """
-    *text* in lower case, without ASCII punctuation, articles and extra white space.
+    Return *text* in lower case, without ASCII punctuation, articles and extra white space.
 
     ``normalize("The U.S.-led war")`` is ``"usled war"``: punctuation goes before words are told
     apart, as in the original.
@@ -58,7 +58,7 @@ def _without_articles(bare: str) -> str:
 
 def words(text: str, tokens: Tokens, stemmer: bool = False) -> list[str]:
     """
-    The words of *text*, in order, or their stems, which rouge-score's *stemmer* leaves.
+    Return the words of *text*, in order, or their stems, which rouge-score's *stemmer* leaves.
 
     ``words("北京大学 (PKU)。", "squad")`` is ``["北", "京", "大", "学", "pku"]``. Where a text has Chinese or
     Japanese characters, any script's punctuation is none of its words. A phrase in another script written
@@ -76,19 +76,19 @@ def words(text: str, tokens: Tokens, stemmer: bool = False) -> list[str]:
 
 
 def words_signature(tokens: Tokens, stemmer: bool = False) -> str:
-    """Which words are compared: ``plain+cjk``, ``squad+cjk+stem``, ..."""
+    """Return how words are compared, for a signature: ``plain+cjk``, ``squad+cjk+stem``, ..."""
     return f"{tokens}+cjk{'+stem' if stemmer else ''}"
 
 
 def declines(text: str, patterns: Sequence[str]) -> bool:
-    """Whether the whole of *text*, white space around it aside, matches one of *patterns* or QuAC's mark."""
+    """Return whether *text*, stripped, is QuAC's CANNOTANSWER or matches one of *patterns* as a whole."""
     stripped = text.strip()
     return stripped == CANNOT_ANSWER or (bool(patterns) and _matches(tuple(patterns), stripped))
 
 
 def quac_references(gold_answers: Sequence[str], patterns: Sequence[str]) -> tuple[str, ...]:
     """
-    The references that an answer is held against, by the rule of QuAC's scorer.
+    Return the references that an answer is compared with, by the rule of QuAC's scorer.
 
     If as many references decline as answer, or more, the question counts as unanswerable and
     ``CANNOTANSWER`` is the only reference; otherwise those that decline are dropped. Empty only if
@@ -117,7 +117,7 @@ def check_patterns(patterns: Sequence[str]) -> None:
 
 
 def patterns_signature(patterns: Sequence[str]) -> str:
-    """``default``, ``quac`` for none beside QuAC's mark, or a short digest of other patterns."""
+    """Return ``default``, ``quac`` for none beside QuAC's mark, or a short digest of other patterns."""
     if tuple(patterns) == DECLINING_PATTERNS:
         return "default"
     if not patterns:

@@ -67,12 +67,13 @@ class BertSettings:
         self, pairs: Sequence[Pair], idf_references: Sequence[str] | None = None
     ) -> list[BertScores | None]:
         """
-        As ``BertModel.score``; with *rescale* on a scale where the baseline is 0 and 1 stays 1.
+        Return precision, recall and F1 of each of *pairs*, as ``BertModel.score``.
 
-        Blank texts aren't rescaled.
+        With *rescale*, scores are rescaled so that the baseline is 0 and 1 stays 1; those of blank texts are
+        not.
 
         Raises:
-            PluginError: the extra is not installed, or the model or its baseline is not to be had.
+            PluginError: the extra is not installed, or the model or its baseline can't be had.
         """
         model = bert_model(model_place(self.model, self.folder), self.num_layers, self.device)
         baseline = model.baseline(self.lang) if self.rescale else None
@@ -119,7 +120,7 @@ def bertscore(
     folder: Path = Path(),
 ) -> ReferenceScore | IdfBertScore:
     """
-    The scorer ``bertscore``: mean BERTScore precision, recall or F1 against the best reference.
+    Return the scorer ``bertscore``: mean BERTScore precision, recall or F1 against the best reference.
 
     About in [0, 1]; with *rescale* unrelated texts lie around 0 and worse ones below. A blank answer, and
     one that declines when it shouldn't or doesn't when it should, scores 0 on either scale. With *idf*
@@ -181,7 +182,7 @@ class IdfBertScore:
         return turns
 
     def _idf_references(self, records: Sequence[TurnRecord]) -> list[str]:
-        """The references of each turn once, however often and by whatever it was played."""
+        """Return the references of each turn once, however often and by whatever it was played."""
         turns = self._turns(records) if self.references is None else self.references
         return sorted(reference for references in turns.values() for reference in references)
 

@@ -3,7 +3,7 @@ Pairs of texts scored by one loaded model through the bert-score package (Zhang 
 *BERTScore: Evaluating Text Generation with BERT*).
 
 The package's own ``score`` walks its texts in the order of a set, so that batches, and with them the
-last digits, change with the hash seed; and precision, recall and F would each be computed anew. Here
+last digits, change with the hash seed; and precision, recall and F would each be computed again. Here
 its parts (tokenization, encoding, idf, greedy matching) are called in a fixed order: every text of a
 call is embedded once, longest first, and what a pair scored is kept for the next scorer that asks.
 """
@@ -46,7 +46,7 @@ class BertScores(NamedTuple):
 @lru_cache(maxsize=2)
 def bert_model(model: str, num_layers: int | None, device: str | None) -> BertModel:
     """
-    The loaded *model*, a hub's name or a folder's path; loaded once for all scorers of the process.
+    Return the loaded *model*, a hub's name or a folder's path; loaded once for all scorers of the process.
 
     Raises:
         PluginError: bert-score is not installed, the model can't be loaded, or it has no such layer.
@@ -90,7 +90,7 @@ class BertModel:
 
     def baseline(self, lang: str) -> BertScores:
         """
-        What unrelated sentences of the language *lang* score, as the package publishes it.
+        Return the scores of unrelated sentences of the language *lang*, as published with bert-score.
 
         Raises:
             PluginError: nothing is published for this model and language.
@@ -111,7 +111,7 @@ class BertModel:
         self, pairs: Sequence[Pair], *, idf_references: Sequence[str] | None = None, batch_size: int = 64
     ) -> list[BertScores | None]:
         """
-        The scores of each of *pairs*, rounded to ``DIGITS``.
+        Return the scores of each of *pairs*, rounded to ``DIGITS``.
 
         With *idf_references* word pieces weigh by their idf among these texts; without, all the same.
         1 for two blank texts, 0 where one is blank. None where every word piece of a text weighs nothing.

@@ -18,7 +18,7 @@ from replay.scorers.reference_score import ReferenceScore, each
 
 def clipped_precision(answer: str, references: Sequence[str], *, tokens: Tokens = "plain") -> float:
     """
-    Share of the answer's words that a reference has too, in [0, 1].
+    Return the share of the answer's words that a reference has too, in [0, 1].
 
     A word counts at most as often as in the reference that has it most often, so several references
     together can cover an answer. An answer without words scores 0, or 1 if a reference has none either.
@@ -41,7 +41,7 @@ def bleu1(
     answerable_only: bool = False,
     declining: tuple[str, ...] = DECLINING_PATTERNS,
 ) -> ReferenceScore:
-    """The scorer ``bleu1``: mean clipped unigram precision, in [0, 1]."""
+    """Return the scorer ``bleu1``: mean clipped unigram precision, in [0, 1]."""
     return ReferenceScore(
         name="bleu1",
         settings=f"{words_signature(tokens)}+clip-max|bp:no|smooth:no",

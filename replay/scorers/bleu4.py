@@ -53,7 +53,7 @@ class Bleu4:
         check_patterns(self.declining)
 
     def observe(self, records: Sequence[TurnRecord]) -> list[list[int] | Unscored]:
-        """Matches of each order, runs of each order, the answer's length, the nearest reference's."""
+        """Return matches and runs of each order, the answer's length and the nearest reference's."""
         found = [texts_of(record, self.declining, self.answerable_only) for record in records]
         return [one if isinstance(one, Unscored) else self._counts(*one) for one in found]
 
@@ -102,7 +102,7 @@ class Bleu4:
 def sentence_counts(
     answer: str, references: Sequence[str], tokenize: Tokenize, lowercase: bool = False
 ) -> BLEUScore:
-    """The answer's runs of 1 to 4 words, those that a reference has too, and both lengths, by sacreBLEU."""
+    """Return sacreBLEU's counts: n-grams of 1 to 4 words, matching and all, and both lengths."""
     # Smoothing and effective order don't touch the counts.
     return _bleu(tokenize, lowercase).sentence_score(answer, list(references))
 

@@ -46,10 +46,10 @@ def _coqa(name: str, score: AnswerScore, answerable_only: bool, declining: tuple
 
 
 def coqa_em(answerable_only: bool = False, declining: tuple[str, ...] = ()) -> ReferenceScore:
-    """The scorer ``coqa_em``: mean leave-one-out exact match, in [0, 1]."""
+    """Return the scorer ``coqa_em``: mean leave-one-out exact match, in [0, 1]."""
     return _coqa("coqa_em", _published_em, answerable_only, declining)
 
 
 def coqa_f1(answerable_only: bool = False, declining: tuple[str, ...] = ()) -> ReferenceScore:
-    """The scorer ``coqa_f1``: mean leave-one-out F1 of words, in [0, 1]."""
+    """Return the scorer ``coqa_f1``: mean leave-one-out F1 of words, in [0, 1]."""
     return _coqa("coqa_f1", published_f1, answerable_only, declining)

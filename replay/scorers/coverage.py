@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 def worst_covered(scores: Sequence[Sequence[float]]) -> float:
     """
-    The least over reference sentences of the best score with a sentence of the answer.
+    Return the least over reference sentences of the best score with a sentence of the answer.
 
     *scores* has a row for each sentence of the answer and a column for each of the reference.
     ``worst_covered([[0.9, 0.2], [0.3, 0.6]])`` is 0.6.
@@ -35,7 +35,7 @@ def worst_covered(scores: Sequence[Sequence[float]]) -> float:
 
 
 def sentences(text: str, language: str = "en") -> list[str]:
-    """The sentences of *text* by its punctuation, without blank ones."""
+    """Return the sentences of *text* by its punctuation, without blank ones."""
     found = [sentence.text.strip() for sentence in _sentencizer(language)(encodable(text)).sents]
     return [sentence for sentence in found if sentence]
 
@@ -80,7 +80,7 @@ def coverage(
     folder: Path = Path(),
 ) -> ReferenceScore:
     """
-    The scorer ``coverage``: share of answers that cover the best reference as well as *threshold*, in [0, 1].
+    Return the scorer ``coverage``: share of answers that cover the best reference, in [0, 1].
 
     With a threshold of None, the mean of the coverage itself. *lang* is spaCy's code of the language of
     the sentences, and whose baseline *rescale* goes by.

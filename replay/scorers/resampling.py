@@ -19,7 +19,7 @@ def resampled_sums(
     statistics: Sequence[Sequence[float]], clusters: Sequence[int], weights: Matrix
 ) -> tuple[Matrix, Vector]:
     """
-    The added-up *statistics* of each resample, shape (resamples, statistics), and how many were added.
+    Return the added-up *statistics* of each resample, shape (resamples, statistics), and how many were added.
 
     Row i of *statistics* belongs to cluster ``clusters[i]`` and counts ``weights[r, clusters[i]]`` times
     in resample r.
@@ -34,7 +34,7 @@ def resampled_sums(
 
 
 def resampled_shares(part: Vector, whole: Vector) -> Vector:
-    """*part* by *whole*; NaN where a resample has nothing to take a share of."""
+    """Return *part* by *whole*; NaN where a resample has nothing to take a share of."""
     import numpy as np
 
     with np.errstate(invalid="ignore"):

@@ -30,18 +30,18 @@ Metric = Callable[[Relevance, int, int | None], float]
 
 
 def relevance(ranking: Sequence[str], gold: Iterable[str]) -> list[bool]:
-    """Which of *ranking* are among *gold*, each passage at its first place."""
+    """Return for each passage of *ranking* whether it is in *gold*; a repeated passage counts once."""
     wanted = set(gold)
     return [passage in wanted and passage not in ranking[:place] for place, passage in enumerate(ranking)]
 
 
 def hit_rate(found: Relevance, gold_count: int, k: int | None) -> float:
-    """1 if a gold passage is among the first *k*, else 0."""
+    """Return 1 if a gold passage is among the first *k*, else 0."""
     return float(any(found[:k]))
 
 
 def mrr(found: Relevance, gold_count: int, k: int | None) -> float:
-    """1/rank of the first gold passage; 0 if none is among the first *k*."""
+    """Return 1/rank of the first gold passage; 0 if none is among the first *k*."""
     return next((1 / rank for rank, hit in enumerate(found[:k], 1) if hit), 0.0)
 
 
@@ -64,12 +64,12 @@ def ndcg_linear(found: Relevance, gold_count: int, k: int | None) -> float:
 
 
 def modified_precision(found: Relevance, gold_count: int, k: int | None) -> float:
-    """Share of the gold passages that are among the first *k*, in [0, 1]."""
+    """Return the share of the gold passages that are among the first *k*, in [0, 1]."""
     return sum(found[:k]) / gold_count
 
 
 def precision_at(found: Relevance, gold_count: int, k: int | None) -> float:
-    """Gold passages among the first *k* by *k*, also where fewer were retrieved, in [0, 1]."""
+    """Return the gold passages among the first *k* by *k*, even if fewer were retrieved, in [0, 1]."""
     places = len(found) if k is None else k
     return sum(found[:k]) / places if places else 0.0
 
@@ -130,30 +130,30 @@ def _reporting(records: Sequence[TurnRecord]) -> frozenset[str]:
 
 
 def hit_rate_scorer(k: int = 5) -> RetrievalScorer:
-    """The scorer ``hit_rate``: share of questions with a gold passage among the first *k*."""
+    """Return the scorer ``hit_rate``: share of questions with a gold passage among the first *k*."""
     return RetrievalScorer(metric=hit_rate, k=k)
 
 
 def mrr_scorer(k: int | None = None) -> RetrievalScorer:
-    """The scorer ``mrr``: mean of 1/rank of the first gold passage."""
+    """Return the scorer ``mrr``: mean of 1/rank of the first gold passage."""
     return RetrievalScorer(metric=mrr, k=k)
 
 
 def ndcg_scorer(k: int | None = 10) -> RetrievalScorer:
-    """The scorer ``ndcg``: discount 1/log2(rank + 1)."""
+    """Return the scorer ``ndcg``: discount 1/log2(rank + 1)."""
     return RetrievalScorer(metric=ndcg, k=k)
 
 
 def ndcg_linear_scorer(k: int | None = None) -> RetrievalScorer:
-    """The scorer ``ndcg_linear``: discount 1/rank."""
+    """Return the scorer ``ndcg_linear``: discount 1/rank."""
     return RetrievalScorer(metric=ndcg_linear, k=k)
 
 
 def modified_precision_scorer(k: int | None = None) -> RetrievalScorer:
-    """The scorer ``modified_precision``: share of the gold passages that are retrieved."""
+    """Return the scorer ``modified_precision``: share of the gold passages that are retrieved."""
     return RetrievalScorer(metric=modified_precision, k=k)
 
 
 def precision_at_scorer(k: int = 5) -> RetrievalScorer:
-    """The scorer ``precision_at``: share of the first *k* that are gold passages."""
+    """Return the scorer ``precision_at``: share of the first *k* that are gold passages."""
     return RetrievalScorer(metric=precision_at, k=k)

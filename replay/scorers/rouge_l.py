@@ -22,7 +22,7 @@ def lcs_f(
     stemmer: bool = False,
 ) -> float:
     """
-    ``(1 + beta²) R P / (R + beta² P)`` for the best reference, in [0, 1].
+    Return ``(1 + beta²) R P / (R + beta² P)`` for the best reference, in [0, 1].
 
     R and P are the longest common subsequence over the words of the reference and of the answer.
     With ``beta=1`` and plain tokens, on ASCII text, the F measure of the rouge-score package, whose
@@ -56,7 +56,7 @@ def rouge_l(
     declining: tuple[str, ...] = DECLINING_PATTERNS,
 ) -> ReferenceScore:
     """
-    The scorer ``rouge_l``: mean ROUGE-L F against the best reference, in [0, 1].
+    Return the scorer ``rouge_l``: mean ROUGE-L F against the best reference, in [0, 1].
 
     *beta* is how many times as much recall weighs as precision; 0 is precision alone.
     """

@@ -20,7 +20,7 @@ def runs_f1(
     answer: str, references: Sequence[str], *, n: int, tokens: Tokens = "plain", stemmer: bool = False
 ) -> float:
     """
-    F1 of the runs of *n* words of the answer and of the best reference, in [0, 1].
+    Return the F1 of the runs of *n* words of the answer and of the best reference, in [0, 1].
 
     A run counts as often as both have it. Texts with words and no run of *n* score 0, equal ones too, as in
     the package; two texts without a word score 1, as in the other word scores.
@@ -61,7 +61,7 @@ def rouge1(
     answerable_only: bool = False,
     declining: tuple[str, ...] = DECLINING_PATTERNS,
 ) -> ReferenceScore:
-    """The scorer ``rouge1``: mean F1 of single words against the best reference, in [0, 1]."""
+    """Return the scorer ``rouge1``: mean F1 of single words against the best reference, in [0, 1]."""
     return _rouge_n(1, tokens, stemmer, answerable_only, declining)
 
 
@@ -71,5 +71,5 @@ def rouge2(
     answerable_only: bool = False,
     declining: tuple[str, ...] = DECLINING_PATTERNS,
 ) -> ReferenceScore:
-    """The scorer ``rouge2``: the same of pairs of neighbouring words."""
+    """Return the scorer ``rouge2``: mean F1 of pairs of neighbouring words, in [0, 1]."""
     return _rouge_n(2, tokens, stemmer, answerable_only, declining)

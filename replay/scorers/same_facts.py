@@ -61,11 +61,12 @@ _DOWN = frozenset(f"{_FALL} {_LESS} {_LOST}".split())
 
 def difference(gold: str, answer: str) -> Difference | None:
     """
-    What *answer* states otherwise than *gold*, or None where nothing shows that.
+    Return the kind of fact that *answer* states otherwise than *gold*; None if no difference shows.
 
-    Figures: each of *gold*'s stands in *answer*, in the same order, however written; *answer* may have more.
-    Ordinals, months, weekdays and directions: where both name some, one names them in the order of the other.
-    Negation is left to whoever knows which clauses belong together.
+    Figures: each of *gold*'s is in *answer*, in the same order, however written; *answer* may have more.
+    Names: at most one of the two texts has a name that the other lacks. Ordinals, months, weekdays and
+    directions: if both name some, one names them in the order of the other. Negation is left to callers that
+    know which clauses belong together.
     """
     if not _figures_agree(gold, answer):
         return "figures"
@@ -93,7 +94,7 @@ def _figures_agree(gold: str, answer: str) -> bool:
 
 
 def _names_agree(gold: str, answer: str) -> bool:
-    """False where a name of *gold* is missing in *answer*, which has another instead."""
+    """Return whether *gold* has no name missing in *answer* that *answer* replaces by another."""
     return not (_unknown(_names(gold), answer) and _unknown(_names(answer), gold))
 
 
@@ -106,7 +107,7 @@ def _unknown(names: Sequence[str], text: str) -> bool:
 
 
 def _names(text: str) -> list[str]:
-    """Words with a capital within a sentence, in lower case."""
+    """Return the words with a capital within a sentence, in lower case."""
     return [name.lower() for name in _NAME.findall(text)]
 
 
@@ -125,7 +126,7 @@ def _words(text: str) -> list[str]:
 
 
 def _ways(words: Sequence[str], axis: int) -> list[bool]:
-    """The directions that *words* name: True for the first kind of the axis."""
+    """Return the directions that *words* name: True for the first kind of the axis."""
     first, second = _AXES[axis]
     return [word in first for word in words if word in first or word in second]
 

@@ -33,12 +33,12 @@ class Scorer(Protocol[S]):
     """One metric. *S* is a JSON value: the statistic kept for each turn."""
 
     def observe(self, records: Sequence[TurnRecord]) -> Sequence[S | Unscored]:
-        """One observation per record, in order; batched, and independent of the batch."""
+        """Return one observation per record, in order; batched, and independent of the batch."""
         ...
 
     def combine(self, observed: Iterable[S]) -> float:
         """
-        The metric over any non-empty multiset of observations, independent of their order.
+        Return the metric over any non-empty multiset of observations, independent of their order.
 
         NaN where the metric isn't defined over them, as precision is not where nothing was predicted.
 
@@ -73,10 +73,16 @@ class ResampledScorer(Protocol[S_contra]):
         self, observed: Sequence[S_contra], clusters: Sequence[int], weights: NDArray[np.float64]
     ) -> NDArray[np.float64]:
         """
-        What ``combine`` gives of each resample, up to rounding: shape (resamples,).
+        Return what ``combine`` returns for each resample, up to rounding.
 
-        Observation i belongs to cluster ``clusters[i]`` and is there ``weights[r, clusters[i]]`` times in
-        resample r. NaN where a resample has no observation, or where the metric isn't defined over it.
+        Args:
+            observed: The observations.
+            clusters: For each observation the index of its cluster.
+            weights: Shape (resamples, clusters): observation i occurs ``weights[r, clusters[i]]`` times in
+                resample r.
+
+        Returns:
+            Shape (resamples,). NaN if a resample has no observation, or the metric isn't defined for it.
         """
         ...
 
@@ -87,7 +93,7 @@ class CorpusScorer(Protocol):
 
     def surveyed(self, records: Sequence[TurnRecord]) -> Scorer[Any]:
         """
-        The same scorer, knowing *records* beside what it knew before.
+        Return the same scorer, having also seen *records*.
 
         Before a run is observed part by part, it is surveyed part by part, as a whole. A scorer that was
         not surveyed takes the records that it is to observe for the whole run.
@@ -148,7 +154,7 @@ COSTS = ("s", "tokens", "usd")
 
 
 def unit_of(scorer: object) -> str:
-    """What *scorer* counts in."""
+    """Return the unit that *scorer* counts in."""
     return scorer.unit if isinstance(scorer, UnitScorer) else SHARE
 
 

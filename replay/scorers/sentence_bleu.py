@@ -22,7 +22,7 @@ EPSILON = 0.1
 
 def smoothed_bleu(answer: str, references: Sequence[str]) -> float:
     """
-    Geometric mean of the clipped precisions of 1 to 4 words times the brevity penalty, in [0, 1].
+    Return clipped precision of 1 to 4 words (geometric mean) times brevity penalty, in [0, 1].
 
     An answer without a word of the references scores 0; so, nearly, does an equal text of fewer than
     four words, since it has no run of four.
@@ -46,7 +46,7 @@ def smoothed_bleu(answer: str, references: Sequence[str]) -> float:
 def sentence_bleu(
     answerable_only: bool = False, declining: tuple[str, ...] = DECLINING_PATTERNS
 ) -> ReferenceScore:
-    """The scorer ``sentence_bleu``: mean over turns of smoothed sentence BLEU, in [0, 1]."""
+    """Return the scorer ``sentence_bleu``: mean over turns of smoothed sentence BLEU, in [0, 1]."""
     return ReferenceScore(
         name="sentence_bleu",
         settings=f"whitespace|smooth:method1-{EPSILON:g}",

@@ -34,7 +34,7 @@ KEPT_TEXTS = 100_000
 @lru_cache(maxsize=2)
 def sentence_model(model: str, device: str | None) -> SentenceModel:
     """
-    The loaded *model*, a hub's name or a folder's path; loaded once for all scorers of the process.
+    Return the loaded *model*, a hub's name or a folder's path; loaded once for all scorers of the process.
 
     Raises:
         PluginError: sentence-transformers is not installed, or the model can't be loaded.
@@ -55,7 +55,7 @@ class SentenceModel:
         self._kept: dict[str, Any] = {}
 
     def cosines(self, pairs: Sequence[tuple[str, str]], *, batch_size: int = 64) -> list[float]:
-        """The cosine of each of *pairs*, in [-1, 1]; 1 for two blank texts, 0 where one is blank."""
+        """Return the cosine of each of *pairs*, in [-1, 1]; 1 for two blank texts, 0 if one is blank."""
         clean = [(encodable(one).strip(), encodable(other).strip()) for one, other in pairs]
         texts = dict.fromkeys(text for pair in clean for text in pair if all(pair))
         missing = sorted(text for text in texts if text not in self._kept)
@@ -92,7 +92,7 @@ def similarity(
     folder: Path = Path(),
 ) -> ReferenceScore:
     """
-    The scorer ``similarity``: mean cosine similarity to the best reference, in [-1, 1].
+    Return the scorer ``similarity``: mean cosine similarity to the best reference, in [-1, 1].
 
     A blank answer, and one that declines when it shouldn't or doesn't when it should, scores 0. *model* is
     a name on the Hugging Face hub, or a folder, seen from the scenario's; *device* as torch names it, None

@@ -83,7 +83,7 @@ class StoredScorer:
 
 def check_observation(scorer: Scorer[Any], value: Any) -> Any:
     """
-    *value*, which was stored as an observation of *scorer*.
+    Return *value*, which was stored as an observation of *scorer*.
 
     Raises:
         RunError: it is none that can be combined.
@@ -103,14 +103,14 @@ def is_kept(scorer: object) -> bool:
 
 
 def digest(observed: Iterable[Any]) -> str:
-    """Tells sets of observations apart, whatever their order."""
+    """Return a digest of a set of observations, the same for any order."""
     found = sorted(json.dumps(one, sort_keys=True) for one in observed)
     return blake2b("\n".join(found).encode(), digest_size=16).hexdigest()
 
 
 def how_combined(scorer: Scorer[Any], cells: Sequence[Sequence[Any]]) -> Combined:
     """
-    How *scorer*'s numbers can be had without it, judged by its observations as they are stored.
+    Return how *scorer*'s numbers can be computed without it, judged by its stored observations.
 
     *cells* are sets of observations for which a number is shown. Each of them, all together and some random
     subsets have to combine to the same number within 1e-9, or fail where a ratio is not defined.

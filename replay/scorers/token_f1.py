@@ -14,7 +14,7 @@ from replay.scorers.reference_score import ReferenceScore, each
 
 def token_f1(answer: str, references: Sequence[str]) -> float:
     """
-    Best bag-of-words F1 of *answer* against any reference, in [0, 1].
+    Return the best bag-of-words F1 of *answer* against any reference, in [0, 1].
 
     Both sides are normalized as in SQuAD v1.1 (lower case; no punctuation, articles or extra spaces); a
     Chinese character is a word, as in MLQA's script, whose F1 for Chinese this is.
@@ -29,7 +29,7 @@ def token_f1(answer: str, references: Sequence[str]) -> float:
 
 
 def bag_f1(predicted: Sequence[str], gold: Sequence[str]) -> float:
-    """F1 of two bags of words, in [0, 1]; 1 of two empty ones."""
+    """Return the F1 of two bags of words, in [0, 1]; 1 of two empty ones."""
     if not predicted and not gold:
         return 1.0
     shared = (Counter(predicted) & Counter(gold)).total()
@@ -37,7 +37,7 @@ def bag_f1(predicted: Sequence[str], gold: Sequence[str]) -> float:
 
 
 def f1(answerable_only: bool = False, declining: tuple[str, ...] = DECLINING_PATTERNS) -> ReferenceScore:
-    """The scorer ``f1``: mean word F1 against the best reference, in [0, 1]."""
+    """Return the scorer ``f1``: mean word F1 against the best reference, in [0, 1]."""
     return ReferenceScore(
         name="f1",
         settings=f"{words_signature('squad')}+max",

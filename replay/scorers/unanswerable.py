@@ -91,22 +91,22 @@ class UnanswerableDetection:
 
 
 def unanswerable_precision(declining: tuple[str, ...] = DECLINING_PATTERNS) -> UnanswerableDetection:
-    """The scorer ``unanswerable_precision``: of the turns declined, the share that had to be."""
+    """Return the scorer ``unanswerable_precision``: of the turns declined, the share that had to be."""
     return UnanswerableDetection(measure="precision", declining=declining)
 
 
 def unanswerable_recall(declining: tuple[str, ...] = DECLINING_PATTERNS) -> UnanswerableDetection:
-    """The scorer ``unanswerable_recall``: of the turns that had to be declined, the share that was."""
+    """Return the scorer ``unanswerable_recall``: of the turns that had to be declined, the share that was."""
     return UnanswerableDetection(measure="recall", declining=declining)
 
 
 def unanswerable_f1(declining: tuple[str, ...] = DECLINING_PATTERNS) -> UnanswerableDetection:
-    """The scorer ``unanswerable_f1``: the harmonic mean of both."""
+    """Return the scorer ``unanswerable_f1``: the harmonic mean of both."""
     return UnanswerableDetection(measure="f1", declining=declining)
 
 
 def unanswerable_share(declining: tuple[str, ...] = DECLINING_PATTERNS) -> ReferenceScore:
-    """The scorer ``unanswerable_share``: how often the system declines."""
+    """Return the scorer ``unanswerable_share``: how often the system declines."""
     return ReferenceScore(
         name="unanswerable_share", settings="quac", score=_answer_declines, declining=declining
     )
@@ -117,7 +117,7 @@ def _answer_declines(texts: Sequence[Texts], declining: Sequence[str]) -> list[f
 
 
 def unanswerable_gold_share(declining: tuple[str, ...] = DECLINING_PATTERNS) -> ReferenceScore:
-    """The scorer ``unanswerable_gold_share``: how often the references do, on the same turns."""
+    """Return the scorer ``unanswerable_gold_share``: how often the references do, on the same turns."""
     return ReferenceScore(
         name="unanswerable_gold_share", settings="quac", score=_references_decline, declining=declining
     )

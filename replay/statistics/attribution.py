@@ -147,7 +147,7 @@ def _key(row: Row, name: str) -> tuple[str, str, str, int, float]:
 
 
 def correct_attribution(found: GapAttribution) -> GapAttribution:
-    """*found* with Holm's correction over everything that it tests."""
+    """Return *found* with Holm's correction over all its tests."""
     tested = found.tested
     adjusted = dict(zip(tested, holm(list(tested.values())), strict=True))
 

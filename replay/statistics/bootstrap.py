@@ -41,9 +41,15 @@ BLOCK = 5_000_000
 
 def cluster_weights(clusters: int, *, resamples: int, seed: int) -> Matrix:
     """
-    How often each cluster is drawn in each resample: shape (*resamples*, *clusters*), rows sum to *clusters*.
+    Return how often each cluster is drawn in each resample.
 
-    The same arguments give the same matrix.
+    Args:
+        clusters: The number of clusters, from which each resample draws as many with replacement.
+        resamples: The number of resamples.
+        seed: Of the random numbers; the same arguments give the same matrix.
+
+    Returns:
+        Shape (*resamples*, *clusters*); each row sums to *clusters*.
 
     Raises:
         ValueError: *resamples* or *clusters* is negative.
@@ -85,7 +91,7 @@ def _blocks(clusters: int, resamples: int, seed: int) -> Iterator[Matrix]:
 
 def resampled_means(sums: Matrix, counts: Matrix, weights: Matrix) -> Matrix:
     """
-    Means of many cells at once, in each resample; NaN where a resample has no observation of a cell.
+    Return the means of many cells in each resample; NaN where a resample has none of a cell.
 
     *sums* and *counts* have the shape (clusters, cells), *weights* (resamples, clusters); the result
     (resamples, cells).
@@ -101,7 +107,7 @@ def cluster_bootstrap(
     clusters: Sequence[Sequence[S]], combine: Callable[[Iterable[S]], float], weights: Matrix
 ) -> Matrix:
     """
-    *combine* of each resample of *clusters*, a sequence of observations each: shape (resamples,).
+    Return *combine* of each resample of *clusters*, a sequence of observations each: shape (resamples,).
 
     NaN where a resample has no observation. For a mean, ``resampled_means`` gives the same faster.
     """
@@ -119,7 +125,7 @@ def cluster_bootstrap(
 
 def percentile_interval(values: NDArray[np.float64], confidence: float) -> tuple[float, float] | None:
     """
-    The central *confidence* of the resampled *values*, NaN left out; None if nothing is left.
+    Return the central *confidence* of the resampled *values*, NaN left out; None if nothing is left.
 
     Rounded to twelve digits, since the last ones depend on how a matrix product was summed up.
 
@@ -140,7 +146,7 @@ def jackknifed_values(
     column: ScoreColumn, cells: Sequence[Positions], *, clusters: Positions, count: int
 ) -> Matrix:
     """
-    The score of each cell without each conversation, shape (*count*, cells).
+    Return the score of each cell without each conversation, shape (*count*, cells).
 
     NaN where nothing is left. *clusters* gives each record's conversation, of which there are *count*;
     every record of *cells* must have a score.
@@ -159,7 +165,7 @@ def jackknifed_values(
 
 
 def jackknifed_means(sums: Matrix, counts: Matrix) -> Matrix:
-    """Means of all clusters but one each, shape (clusters, cells) as the arguments; NaN for none left."""
+    """Return the means of all clusters but one each, shape (clusters, cells); NaN for none left."""
     with np.errstate(invalid="ignore", divide="ignore"):
         means: Matrix = (sums.sum(axis=0) - sums) / (counts.sum(axis=0) - counts)
     # With one cluster only, a sum minus itself can leave a rounding error to be divided by zero.
@@ -170,7 +176,7 @@ def jackknifed_means(sums: Matrix, counts: Matrix) -> Matrix:
 def sums_and_counts(
     column: ScoreColumn, cells: Sequence[Positions], clusters: Positions, count: int
 ) -> tuple[Matrix, Matrix]:
-    """Each conversation's sum of observations and their number, in each cell: shape (*count*, cells)."""
+    """Return sum and number of each conversation's observations in each cell, shape (*count*, cells)."""
     sums = np.zeros((count, len(cells)))
     counts = np.zeros_like(sums)
     places = np.asarray(clusters, dtype=np.intp)

@@ -49,7 +49,7 @@ class Strengths:
 
     def win_probability(self, one: str, other: str) -> float | UndefinedNumber:
         """
-        The chance that *one* is preferred to *other*, a comparison without a winner counting half.
+        Return the chance that *one* is preferred to *other*, a comparison without a winner counting half.
 
         Raises:
             KeyError: one of them was not compared.
@@ -62,7 +62,7 @@ class Strengths:
         return float(1 / (1 + np.exp(second - first)))
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values for JSON, best first."""
+        """Return plain values for JSON, best first."""
         return {system: strength.to_json() for system, strength in self.systems.items()}
 
 
@@ -75,7 +75,7 @@ def bradley_terry(
     method: IntervalMethod = "t",
 ) -> Strengths:
     """
-    The strength of each system in *preferences*, with intervals over conversations; in any order the same.
+    Return each system's strength in *preferences*, in any order, with intervals over conversations.
 
     Raises:
         ValueError: a system was compared with itself.
@@ -121,7 +121,7 @@ def bradley_terry(
 
 
 def _bounded(one: NumberWithInterval, strengths: Matrix, drawn: Resampling) -> NumberWithInterval:
-    """*one* without its interval where too many of its resampled *strengths* are undefined."""
+    """Return *one*, without its interval if too many of its resampled *strengths* are undefined."""
     unknown = np.isnan(strengths[1 : drawn.weights.resamples + 1])
     if not len(unknown) or unknown.mean() <= (1 - drawn.confidence) / 2:
         return one
@@ -160,7 +160,7 @@ def _strengths(wins: Matrix) -> Matrix:
 
 
 def _reached(wins: Matrix) -> NDArray[np.bool_]:
-    """Whether one system won against another, or against one that did, and so on; itself it has reached."""
+    """Return for each two systems whether a chain of wins leads from one to the other; to itself one does."""
     reached: NDArray[np.bool_] = (wins > 0) | np.eye(wins.shape[-1], dtype=bool)
     for _ in range(wins.shape[-1].bit_length()):  # chains of twice the length each time
         reached = reached @ reached

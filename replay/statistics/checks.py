@@ -75,7 +75,7 @@ class CheckRow:
     counts: CheckCounts
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """Return plain values for JSON."""
         counts = self.counts
         return {
             **msgspec.to_builtins(self.group),
@@ -102,7 +102,7 @@ class Checks:
         return [row for row in self.rows if row.depth is None]
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """Return plain values for JSON."""
         return {
             "counts": [row.to_json() for row in self.rows],
             "failed": list(check_rows(self.failed, nested=True)),
@@ -110,12 +110,12 @@ class Checks:
 
 
 def reasons_text(unchecked: Counter[str]) -> str:
-    """``2 never reached, 1 skipped``, most first."""
+    """Return ``2 never reached, 1 skipped``, most first."""
     return ", ".join(f"{count:,} {reason}" for reason, count in unchecked.most_common())
 
 
 def check_rows(checks: Iterable[CheckResult], *, nested: bool) -> Iterator[dict[str, Any]]:
-    """A row for each of *checks*; ``json`` cells are as they are if *nested*, else JSON text."""
+    """Yield a row for each of *checks*; ``json`` cells are as they are if *nested*, else JSON text."""
     for one in checks:
         row = {name: getattr(one, name, None) for name in CHECK_COLUMNS}
         row["valid"] = None if one.drift is None else one.drift.valid
@@ -123,7 +123,7 @@ def check_rows(checks: Iterable[CheckResult], *, nested: bool) -> Iterator[dict[
 
 
 def count_checks(checks: Iterable[CheckResult]) -> Checks:
-    """*checks*, which come in the order of the data, counted."""
+    """Return the counts of *checks*, which come in the order of the data."""
     found: dict[tuple[Group, str, int | None], CheckCounts] = defaultdict(CheckCounts)
     failed = []
     for one in checks:
@@ -177,14 +177,14 @@ class ChangedChecks:
 
     @property
     def summary(self) -> str:
-        """What changed, in a line."""
+        """Return the number of changes of each kind, on one line."""
         counts = [f"{len(found):,} {name}" for name, found in self.changes.items()]
         counts.append(f"{self.alike:,} as before")
         apart = (("only in A", self.only_first), ("only in B", self.only_second))
         return ", ".join([*counts, *(f"{count:,} {where}" for where, count in apart if count)])
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """Return plain values for JSON."""
         names = ("newly_failed", "no_longer_looked_at", "newly_passed")
         return {
             **{name: [_json(one) for one in getattr(self, name)] for name in names},
@@ -195,7 +195,7 @@ class ChangedChecks:
 
 
 def changed_checks(before: Iterable[CheckResult], after: Iterable[CheckResult]) -> ChangedChecks | None:
-    """*after* against *before*, each of one system under one policy; None where neither side has a check."""
+    """Return the changes from *before* to *after* for one system and policy; None if neither has a check."""
     first, second = _by_content(before), _by_content(after)
     if not first and not second:
         return None
@@ -212,7 +212,7 @@ def changed_checks(before: Iterable[CheckResult], after: Iterable[CheckResult]) 
 
 
 def _by_content(checks: Iterable[CheckResult]) -> dict[tuple[Any, ...], CheckResult]:
-    """*checks* by what tells them apart; the second of two alike has a number of its own."""
+    """Return *checks* by what tells them apart; the second of two alike has a number of its own."""
     seen = Counter[tuple[Any, ...]]()
     found = {}
     for one in checks:

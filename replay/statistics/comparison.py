@@ -81,7 +81,7 @@ class ComparedRow:
     """The permutation test's p-value after Holm's correction; see ``replay.statistics.comparison``."""
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """Return plain values for JSON."""
         return {
             **self.difference.to_json(),
             "first": self.first,
@@ -108,7 +108,7 @@ class Flip:
     second_answer: str | None
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """Return plain values for JSON."""
         plain: dict[str, Any] = msgspec.to_builtins(self)
         return plain
 
@@ -145,7 +145,7 @@ class Comparison:
         return self.rows[-1]
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values for JSON; the row of all depths has depth null."""
+        """Return plain values for JSON; the row of all depths has depth null."""
         return {
             "score": self.score,
             "unit": self.unit,
@@ -161,7 +161,7 @@ def compare_sides(
     first: ComparisonSide, second: ComparisonSide, scores: Sequence[str], settings: ComparisonSettings
 ) -> list[Comparison]:
     """
-    *second* minus *first* in each of *scores*, without Holm's correction.
+    Return *second* minus *first* in each of *scores*, without Holm's correction.
 
     Conversations of which both sides have a record are resampled and swapped, the same for all scores.
     """
@@ -255,7 +255,7 @@ def _by_conversation(
 
 
 def bootstrap_p(differences: NDArray[np.float64]) -> float | None:
-    """Two-sided, never 0; None without a resample (Efron & Tibshirani, 1993, chapter 15)."""
+    """Return the two-sided p-value, never 0; None without a resample (Efron & Tibshirani, 1993, ch. 15)."""
     known = differences[~np.isnan(differences)]
     if not len(known):
         return None
@@ -289,7 +289,7 @@ def _flips(
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """*p_values*, in their order, each adjusted for all of them: in (0, 1], never below what it was."""
+    """Return *p_values* adjusted by Holm's method, in their order: in (0, 1], never smaller than before."""
     values = np.asarray(p_values, dtype=float)
     order = np.argsort(values)
     # The smallest is held against as many tests as there are, the next against one less, and so on.
@@ -302,7 +302,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 def correct_comparisons(comparisons: Sequence[Comparison]) -> list[Comparison]:
     """
-    *comparisons* corrected over all their totals, and over all their depths.
+    Return *comparisons* corrected over all their totals, and over all their depths.
 
     A row that could not be tested has no p-value and doesn't count.
     """
@@ -319,5 +319,5 @@ def correct_comparisons(comparisons: Sequence[Comparison]) -> list[Comparison]:
 
 
 def _adjusted(rows: Sequence[ComparedRow]) -> Iterator[float]:
-    """The corrected p-values of those of *rows* that were tested."""
+    """Yield the corrected p-values of those of *rows* that were tested."""
     return iter(holm([row.test.p for row in rows if row.test]))

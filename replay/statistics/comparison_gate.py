@@ -80,7 +80,7 @@ class ComparisonGate:
         return bool(self.losses) or not self.powerless
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """Return plain values for JSON."""
         return {
             "holds": self.holds,
             "decided": self.is_decided,

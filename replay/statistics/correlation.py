@@ -36,7 +36,7 @@ def correlations(
     method: IntervalMethod = "t",
 ) -> dict[CorrelationName, NumberWithInterval]:
     """
-    The three coefficients of *x* and *y*, item by item; all three see the same resamples.
+    Return the three coefficients of *x* and *y*, item by item; all three see the same resamples.
 
     *clusters* names what each item belongs to; left out, each item stands on its own. Clusters are
     drawn in the order in which they come first.
@@ -112,7 +112,7 @@ def _why_undefined(x: Vector, y: Vector) -> UndefinedNumber | None:
 def _values(
     coefficient: Callable[[Vector, Vector], float], x: Vector, y: Vector, samples: Sequence[NDArray[Any]]
 ) -> Vector:
-    """The coefficient of each sample; NaN where there is none, as where all drawn ratings are equal."""
+    """Return the coefficient of each sample; NaN if undefined, as for equal ratings."""
     values = np.full(len(samples), np.nan)
     for position, sample in enumerate(samples):
         drawn = x[sample], y[sample]
@@ -122,7 +122,7 @@ def _values(
 
 
 def _members(clusters: Sequence[Hashable] | range) -> list[NDArray[Any]]:
-    """The items of each cluster."""
+    """Return the items of each cluster."""
     places: dict[Hashable, list[int]] = {}
     for item, cluster in enumerate(clusters):
         places.setdefault(cluster, []).append(item)
@@ -130,6 +130,6 @@ def _members(clusters: Sequence[Hashable] | range) -> list[NDArray[Any]]:
 
 
 def _left_out(members: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
-    """All items but those of one cluster each."""
+    """Return all items but those of one cluster each."""
     items = np.concatenate(members)
     return [np.setdiff1d(items, one) for one in members]

@@ -94,7 +94,7 @@ class DepthRow:
         return self.edited / self.turns if self.turns else None
 
     def counts(self) -> dict[str, Any]:
-        """Everything but the scores, as plain values."""
+        """Return everything but the scores, as plain values."""
         return {name: getattr(self, name) for name in COUNTS}
 
 
@@ -102,7 +102,7 @@ def depth_row(
     records: Sequence[TurnRecord], depth: int | None, planned: int, scores: Mapping[str, Estimate]
 ) -> DepthRow:
     """
-    The row of *records*, all of one system and policy and of *depth* (None: of any).
+    Return the row of *records*, all of one system and policy and of *depth* (None: of any).
 
     *planned* is the number of turns that the data has there.
     """

@@ -66,7 +66,7 @@ class DepthTable:
     method: IntervalMethod = "t"
 
     def to_json(self) -> dict[str, Any]:
-        """The whole table as plain values for JSON; the row of all depths has depth null."""
+        """Return the whole table as plain values for JSON; the row of all depths has depth null."""
         return {
             "columns": {
                 name: {"signature": c.signature, "unit": c.unit, "percent": c.percent}
@@ -98,7 +98,7 @@ class DepthTable:
 
     def to_frame(self) -> pd.DataFrame:
         """
-        One row per system, policy and depth; the depth of the row of all depths is missing.
+        Return one row per system, policy and depth; the depth of the row of all depths is missing.
 
         A score ``f1`` has the columns ``f1``, ``f1_low``, ``f1_high`` and ``f1_scored``, as shares.
         """
@@ -144,7 +144,7 @@ def depth_table(
     method: IntervalMethod = "t",
 ) -> DepthTable:
     """
-    The depth table of *records*; the same for any order of them.
+    Return the depth table of *records*; the same for any order of them.
 
     *scores* are columns over *records*, by name. *conversations* gives the number of turns of every
     conversation that was to be played, also of those without a record; with *only_last* no other turn of

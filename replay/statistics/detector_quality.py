@@ -82,7 +82,7 @@ class DetectorRow:
     rewrites_right: NumberWithInterval
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values for JSON; of all cases together, depth is null."""
+        """Return plain values for JSON; of all cases together, depth is null."""
         return {
             name: value.to_json() if isinstance(value := getattr(self, name), NumberWithInterval) else value
             for name in self.__dataclass_fields__
@@ -103,7 +103,7 @@ class CalibrationBin:
     """How many cases they stand for."""
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """Return plain values for JSON."""
         return {
             "lowest": self.lowest,
             "highest": self.highest,
@@ -126,7 +126,7 @@ class DetectorQuality:
     """Expected, in [0, 1]."""
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values for JSON; the row of all cases has depth null."""
+        """Return plain values for JSON; the row of all cases has depth null."""
         return {
             "rows": [row.to_json() for row in (*self.depths, self.total)],
             "calibration": [one.to_json() for one in self.calibration],
@@ -299,7 +299,7 @@ def _ratio(
     drawn: Resampling,
     why: UndefinedNumber,
 ) -> NumberWithInterval:
-    """The sum of the first *parts* over the sum of the second, each times its weight; a share."""
+    """Return the sum of the first *parts* over the sum of the second, each times its weight; a share."""
     if not cell:
         return no_number(why)
     features = np.array(parts, float) * np.array(weights)[:, None]

@@ -112,7 +112,7 @@ class Estimate:
     """Why there is no interval; None if there is one."""
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """Return plain values for JSON."""
         plain: dict[str, Any] = msgspec.to_builtins(self)
         return plain
 
@@ -124,9 +124,9 @@ def estimate_cells(
     value_of: Callable[[Positions], float | None] | None = None,
 ) -> tuple[list[Estimate], Samples]:
     """
-    One estimate for each of *cells*, positions in *column*, and what its interval was read from.
+    Return one estimate for each of *cells*, positions in *column*, and what its interval was read from.
 
-    *value_of* gives the score of scored positions in the place of ``column.value``.
+    *value_of* gives the score of scored positions in place of ``column.value``.
     """
     is_scored = np.fromiter(map(column.is_scored, range(len(column.observed))), np.bool_)
     places = [np.asarray(cell, dtype=np.intp) for cell in cells]
@@ -155,7 +155,7 @@ def resampled_values(
     column: ScoreColumn, cells: Sequence[Positions], *, clusters: Positions, weights: Matrix
 ) -> Matrix:
     """
-    The score of each cell in each resample, shape (resamples, cells); NaN where a resample lacks the cell.
+    Return each cell's score in each resample, shape (resamples, cells); NaN where it has no turn.
 
     Every record of *cells* must have a score.
     """

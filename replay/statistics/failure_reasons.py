@@ -57,13 +57,13 @@ class FailureReason:
     depth: int
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """Return plain values for JSON."""
         plain: dict[str, Any] = msgspec.to_builtins(self)
         return plain
 
 
 def failure_reasons(failed: Iterable[FailedTurns]) -> tuple[FailureReason, ...]:
-    """The distinct reasons of *failed*, most turns first; of equally many, the one that was met first."""
+    """Return the distinct reasons of *failed*, most turns first; of equal counts, the first met."""
     found: dict[tuple[str, str, str], FailureReason] = {}
     for one in failed:
         key = one.system, one.outcome, _CHANGING.sub("#", one.error or "")

@@ -79,7 +79,7 @@ class Cells:
         return rows
 
     def _called(self, system: str, kind: str) -> list[Group]:
-        """The groups of *system* whose policy is of this kind."""
+        """Return the groups of *system* with a policy of this kind."""
         return [g for g in self.observed if g.system == system and self.policies.get(g.policy) == kind]
 
     def _rows(
@@ -141,7 +141,12 @@ class Cells:
     def _under_gold(
         self, gold: Group, controls: Sequence[Group], turns: Iterable[Turn], words: Mapping[Turn, str]
     ) -> dict[Turn, Any]:
-        """What was observed under gold where the same words were asked."""
+        """
+        Return what was observed under gold where the same words were asked, by turn.
+
+        A turn that *words* lacks has *gold*'s observation; another that of the first control that asked the
+        same.
+        """
         found = {}
         for turn in turns:
             if turn not in words:
@@ -191,7 +196,7 @@ class Cells:
         cells: Mapping[str, Mapping[Turn, Any]],
         contrasts: Mapping[str, Sequence[int]],
     ) -> tuple[dict[str, float], dict[str, AttributionPart], int]:
-        """The mean of each cell, the parts, and over how many recorded conversations."""
+        """Return the mean of each cell, the parts, and over how many recorded conversations."""
         names = [self.sources.get(conversation, conversation) for conversation, _ in turns]
         places = {name: position for position, name in enumerate(sorted(set(names)))}
         clusters = [places[name] for name in names] * len(cells)

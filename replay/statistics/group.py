@@ -25,12 +25,12 @@ class Group:
 
 
 def group_of(record: TurnRecord) -> Group:
-    """The group that *record* belongs to."""
+    """Return the group that *record* belongs to."""
     return Group(record.system, record.policy)
 
 
 def groups_in_order(groups: Iterable[Group]) -> list[Group]:
-    """Each group once: by system, then policies in the order in which they are read, then by name."""
+    """Return each group once: by system, then policies in the order in which they are read, then by name."""
     return sorted(dict.fromkeys(groups), key=_rank)
 
 

@@ -64,7 +64,7 @@ class UndefinedNumber:
 
 
 def value_or_none(value: float | UndefinedNumber) -> float | None:
-    """*value*, or None where there is none; for JSON and tables that give the reason elsewhere."""
+    """Return *value*, or None if it is undefined; for JSON and tables that give the reason elsewhere."""
     return None if isinstance(value, UndefinedNumber) else value
 
 
@@ -77,7 +77,7 @@ _T_TOLERANCE = 1e-9
 
 
 def scale_of(unit: str, *, difference: bool = False) -> Scale:
-    """Of a score that counts in *unit*, or of the difference of two such scores."""
+    """Return the scale of a score that counts in *unit*, or of the difference of two such scores."""
     if unit == SHARE:
         return "signed share" if difference else "share"
     return "difference" if difference else "amount"
@@ -128,7 +128,11 @@ def wilson_ends(share: float, cases: float, z: float) -> tuple[float, float]:
 
 
 def _untransformed(t: float, skewness: float) -> float:
-    """The studentized value that Hall's transformation takes to *t*; *skewness* is that of the estimate."""
+    """
+    Return the studentized value that Hall's transformation takes to *t*.
+
+    *skewness* is that of the estimate.
+    """
     if abs(skewness) < _T_TOLERANCE:
         return t
     return float(np.cbrt(1 + skewness * (t - skewness / 6)) - 1) / (skewness / 3)
@@ -161,7 +165,7 @@ class Interval:
 
 
 def ends_of(found: Interval | UndefinedNumber) -> dict[str, Any]:
-    """``low``, ``high`` and ``no_interval``, why there is none, for records that hold all three."""
+    """Return ``low``, ``high`` and ``no_interval``, why there is none, for records with all three."""
     if isinstance(found, UndefinedNumber):
         return {"low": None, "high": None, "no_interval": found.reason}
     return {"low": found.low, "high": found.high, "no_interval": None}
@@ -178,7 +182,7 @@ def interval(
     jackknifed: Vector | None = None,
 ) -> Interval | UndefinedNumber:
     """
-    The interval of one number from its *resampled* values, NaN left out.
+    Return the interval of one number from its *resampled* values, NaN left out.
 
     *conversations* is how many have a part in the number, *estimate*, which is None where there is none.
     Only t asks for the *scale*; BCa also needs *jackknifed*, the values with one conversation left out each.
@@ -214,7 +218,7 @@ def bca_interval(
     resampled: Vector, estimate: float, jackknifed: Vector, confidence: float
 ) -> Interval | UndefinedNumber:
     """
-    The BCa interval, or why there is none; NaN among *resampled* and *jackknifed* is left out.
+    Return the BCa interval, or why there is none; NaN among *resampled* and *jackknifed* is left out.
 
     Undefined where all jackknifed values are equal (the acceleration is 0/0), where no resampled value
     lies on one side of the estimate (the bias correction is infinite), and where the acceleration turns

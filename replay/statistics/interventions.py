@@ -54,7 +54,7 @@ class GroupInterventions:
         return self.rows[-1]
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values for JSON; of all depths together the depth is null."""
+        """Return plain values for JSON; of all depths together the depth is null."""
         names = InterventionRow.__dataclass_fields__
         rows = [{name: getattr(row, name) for name in names} for row in self.rows]
         return {

@@ -38,7 +38,7 @@ class RankingAgreement:
     """Those of them that the metric puts in the same order."""
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """Return plain values for JSON."""
         plain: dict[str, Any] = msgspec.to_builtins(self)
         return {**plain, "kendall": value_or_none(self.kendall)}
 
@@ -83,7 +83,7 @@ class PairwiseAgreement:
     """Wilson's (JASA 22, 1927), with passages as independent cases."""
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """Return plain values for JSON."""
         ends = ends_of(self.interval)
         return {
             "first": self.first,
@@ -104,7 +104,7 @@ PassageMeans = Mapping[tuple[str, str], tuple[float, float]]
 
 def pairwise_agreement(means: PassageMeans, confidence: float = 0.95) -> list[PairwiseAgreement]:
     """
-    One entry for each pair of systems, in alphabetical order.
+    Return one entry for each pair of systems, in alphabetical order.
 
     The source doesn't say what a tie counts as. Here a human tie leaves the passage out, since there is
     no better system to name, and a metric's tie counts against the metric, since it named none.
@@ -147,7 +147,7 @@ def _wilson(cases: int, of: int, confidence: float) -> Interval:
     """
     from scipy.stats import binomtest
 
-    # statsmodels' leaves 5.6e-17 in the place of 0 of 3; scipy's ends at 0 and 1 are exact.
+    # statsmodels' leaves 5.6e-17 in place of 0 of 3; scipy's ends at 0 and 1 are exact.
     ends = binomtest(cases, of).proportion_ci(confidence, method="wilson")
     return Interval(low=float(ends.low), high=float(ends.high))
 

@@ -36,7 +36,7 @@ class NumberWithInterval:
     """What was resampled: conversations, or other groups of items."""
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """Return plain values for JSON."""
         ends = ends_of(self.interval)
         return {
             "value": value_or_none(self.value),
@@ -50,13 +50,13 @@ class NumberWithInterval:
 
 
 def no_number(why: UndefinedNumber, items: int = 0, clusters: int = 0) -> NumberWithInterval:
-    """In place of a number that can't be had; *why* stands for the interval, too."""
+    """Return a value in place of an undefined number; *why* stands for the interval, too."""
     return NumberWithInterval(value=why, interval=why, items=items, clusters=clusters)
 
 
 def resample(features: Matrix, cell: Sequence[int], drawn: Resampling, formula: Formula) -> Matrix:
     """
-    *formula* of the *features* of the items of *cell*, summed up.
+    Return *formula* of the *features* of the items of *cell*, summed up.
 
     *features* has the shape (items of *cell*, features). The first row is of the items as they are, then
     comes one for each resample and, for BCa, one without each of the conversations.
@@ -83,7 +83,7 @@ def number(
     values: Matrix, cell: Sequence[int], drawn: Resampling, *, scale: Scale, undefined: UndefinedNumber
 ) -> NumberWithInterval:
     """
-    The number whose ``resampled`` values are *values*, shape (rows,), of the items of *cell*.
+    Return the number whose ``resampled`` values are *values*, shape (rows,), of the items of *cell*.
 
     *undefined* says why, where the first of them is NaN. NaN among the others is left out.
     """
@@ -104,7 +104,7 @@ def number(
 
 
 def by_depth(depths: Sequence[int | None]) -> dict[int | None, list[int]]:
-    """The positions of each depth, depth 1 first; last, under None, all positions, also those without one."""
+    """Return the indices of each depth, depth 1 first, then all indices under None."""
     known = sorted({depth for depth in depths if depth is not None})
     cells: dict[int | None, list[int]] = {depth: [] for depth in known}
     for place, depth in enumerate(depths):

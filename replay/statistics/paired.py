@@ -33,12 +33,20 @@ def scored_turns(
     column: ScoreColumn, records: Sequence[TurnRecord], places: Iterable[int]
 ) -> tuple[ScoreColumn, dict[Turn, int]]:
     """
-    Where one side's scored turns are, and the column that has their scores there; *places* are the side's.
+    Return one scored play of each turn of one side, and the column that has their scores.
 
-    Plays of a turn are averaged, so that a turn weighs the same however often it was played or failed, and a
-    side with three plays can be held against one with five. Their mean stands with the play that comes
+    Plays of a turn are averaged, so that a turn has the same weight however often it was played or failed,
+    and a side with three plays can be compared with one of five. The mean is assigned to the play that comes
     closest to it, whose answer shows best what the number says. A score that is no mean of turns has no
     average: its plays stay apart, and are paired with the other side's play of the same id.
+
+    Args:
+        column: The scores of *records*.
+        records: All records.
+        places: The indices of the side's records.
+
+    Returns:
+        The column with means, and for each turn the index of its play.
     """
     plays: dict[Turn, list[int]] = {}
     for index in places:
@@ -80,7 +88,7 @@ class DifferenceRow:
     """Why there is no interval; None if there is one."""
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values for JSON; of all depths together, depth is null."""
+        """Return plain values for JSON; of all depths together, depth is null."""
         plain: dict[str, Any] = msgspec.to_builtins(self)
         return plain
 
@@ -106,7 +114,7 @@ class PairedDifference:
         return self.unit == SHARE
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values for JSON; the row of all depths has depth null."""
+        """Return plain values for JSON; the row of all depths has depth null."""
         return {
             "score": self.score,
             "unit": self.unit,
@@ -128,7 +136,7 @@ def policy_gaps(
     method: IntervalMethod = "t",
 ) -> list[PairedDifference]:
     """
-    For each system that has the *baseline* policy, each of its other policies minus it, in every score.
+    Return each other policy of a system minus its *baseline* policy, in every score.
 
     *scores* are columns over *records*. In the order of the depth table; empty if no system has both. With
     the same records, resamples and seed the resampled conversations are those of the depth table.
@@ -191,7 +199,7 @@ def paired_cells(
     column: ScoreColumn, first: Mapping[Turn, int], second: Mapping[Turn, int], drawn: Resampling
 ) -> list[PairedCell]:
     """
-    The depths that both sides have a turn of; last, all of them.
+    Return the depths that both sides have a turn of; last, all of them.
 
     The sides say where in *column* their turns are, all of them scored.
     """

@@ -42,12 +42,12 @@ Plays = Mapping[int, bool]
 
 
 def pass_all(passed: int, plays: int, k: int) -> float:
-    """The unbiased estimate of pass^k from *passed* of *plays*, of which there are *k* or more."""
+    """Return the unbiased estimate of pass^k from *passed* of *plays*, of which there are *k* or more."""
     return comb(passed, k) / comb(plays, k)
 
 
 def pass_any(passed: int, plays: int, k: int) -> float:
-    """The unbiased estimate of pass@k; otherwise as ``pass_all``."""
+    """Return the unbiased estimate of pass@k; otherwise as ``pass_all``."""
     return 1 - comb(plays - passed, k) / comb(plays, k)
 
 
@@ -75,13 +75,13 @@ class PassCurve:
 
     @property
     def label(self) -> str:
-        """What it is about, in a word or two."""
+        """Return the curve's label: ``conversations``, ``all turns`` or, for example, ``depth 3``."""
         if self.whole:
             return "conversations"
         return "all turns" if self.depth is None else f"depth {self.depth}"
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """Return plain values for JSON."""
         return {
             **msgspec.to_builtins(self.group),
             "score": self.score,
@@ -126,7 +126,7 @@ def outcomes(records: Sequence[TurnRecord], column: ScoreColumn, places: Sequenc
 
 
 def pass_column(cases: Iterable[Plays], kind: PassKind, k: int) -> ScoreColumn:
-    """pass^k or pass@k as a score of *cases*, each what its plays that count came to."""
+    """Return pass^k or pass@k as a score of *cases*, each given by its plays that count."""
     few = Unscored(reason=f"fewer than {k} plays have a score" if k > 1 else "no play has all scores")
     estimate = _ESTIMATES[kind]
     return ScoreColumn(
@@ -136,7 +136,7 @@ def pass_column(cases: Iterable[Plays], kind: PassKind, k: int) -> ScoreColumn:
 
 
 def of_cases(drawn: Resampling, records: Sequence[TurnRecord], cases: Sequence[Case]) -> Resampling:
-    """*drawn*, the resampled conversations of *records*, for *cases* in the place of records."""
+    """Return *drawn*, the resampled conversations of *records*, for *cases* in place of records."""
     place = {record.recorded_conversation: at for record, at in zip(records, drawn.clusters, strict=True)}
     return replace(drawn, clusters=[place[conversation] for conversation, _ in cases])
 

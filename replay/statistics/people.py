@@ -30,7 +30,7 @@ class HumanNumber:
 
 
 def number_text(found: Estimated, unit: str = "") -> HumanNumber:
-    """*found* as it is shown."""
+    """Return *found* as plain values for a report."""
     plain = found.to_json()
     return HumanNumber(
         value=plain["value"],
@@ -114,16 +114,16 @@ class HumanScores:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values for JSON, from which ``read_people`` makes the same again."""
+        """Return plain values for JSON, from which ``read_people`` makes the same again."""
         plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(self))
         return plain
 
 
 def read_people(plain: Any) -> HumanScores:
     """
-    What ``HumanScores.to_json`` gave.
+    Return the scores that ``HumanScores.to_json`` wrote.
 
     Raises:
-        msgspec.ValidationError: it is of another shape.
+        msgspec.ValidationError: *plain* is of another shape.
     """
     return convert_to(plain, HumanScores)

@@ -53,7 +53,7 @@ class Preference:
     rater: str | None = None
 
     def in_order(self) -> Preference:
-        """The same with the systems in alphabetical order."""
+        """Return the same preference with the systems in alphabetical order."""
         if self.first < self.second:
             return self
         return replace(self, first=self.second, second=self.first, outcome=TURNED[self.outcome])
@@ -78,7 +78,7 @@ class PreferenceRow:
     """Its p-value after Holm's correction over all pairs' totals, or over all pairs' depths."""
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values for JSON; of all comparisons together, depth is null."""
+        """Return plain values for JSON; of all comparisons together, depth is null."""
         return {
             "depth": self.depth,
             "comparisons": sum(self.counts.values()),
@@ -106,7 +106,7 @@ class PairPreferences:
     total: PreferenceRow
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values for JSON; the row of all comparisons has depth null."""
+        """Return plain values for JSON; the row of all comparisons has depth null."""
         return {
             "first": self.first,
             "second": self.second,
@@ -124,7 +124,7 @@ def preferences_of(
     method: IntervalMethod = "t",
 ) -> list[PairPreferences]:
     """
-    One entry for each two systems that were compared, in alphabetical order; the same for any order of them.
+    Return one entry for each pair of systems that were compared, in alphabetical order.
 
     With ``resamples=0`` there are no intervals.
 
@@ -159,7 +159,7 @@ def preferences_of(
 
 def in_order(preferences: Sequence[Preference]) -> list[Preference]:
     """
-    *preferences* with the systems of each in alphabetical order.
+    Return *preferences* with the systems of each in alphabetical order.
 
     Raises:
         ValueError: a system was compared with itself.
@@ -204,7 +204,11 @@ def _row(
 def _differences(
     ordered: Sequence[Preference], cells: Mapping[int | None, Sequence[int]], drawn: Resampling
 ) -> Matrix:
-    """What the second system won by in each conversation and cell: shape (conversations, cells)."""
+    """
+    Return wins minus losses of the second system in each conversation and cell.
+
+    Shape (conversations, cells).
+    """
     differences = np.zeros((drawn.weights.clusters, len(cells)))
     for column, cell in enumerate(cells.values()):
         for place in cell:

@@ -38,7 +38,7 @@ class RatedItem:
 
     @property
     def raters(self) -> list[str]:
-        """Who rated, in alphabetical order."""
+        """Return the names of those who rated it, in alphabetical order."""
         return sorted(rater for rater, rating in self.ratings.items() if rating is not None)
 
 
@@ -48,7 +48,7 @@ NO_RATING = UndefinedNumber(reason="no rating")
 
 def majority(ratings: Iterable[Rating], tie_break: Rating = None) -> float | str | UndefinedNumber:
     """
-    The rating that is given more often than any other; None is no rating.
+    Return the rating that is given more often than any other; None is no rating.
 
     Of several that are given most often none is taken: it is *tie_break*, a further person's verdict for
     instance, or there is none.
@@ -74,9 +74,9 @@ class Disagreement:
 
 def disagreements(items: Sequence[RatedItem]) -> list[Disagreement]:
     """
-    Those of *items* with ratings that differ, most of all first; then by conversation, depth and id.
+    Return those of *items* with ratings that differ, those with most differing pairs first.
 
-    How far apart two ratings are plays no part.
+    Then by conversation, depth and id. How far apart two ratings are plays no part.
     """
     found = []
     for item in items:

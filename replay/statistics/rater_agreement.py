@@ -56,7 +56,7 @@ def cohen_kappa(
     first: Sequence[Rating], second: Sequence[Rating], weights: Weights | None = None
 ) -> float | UndefinedNumber:
     """
-    Cohen's kappa of two raters, in [-1, 1], over the items that both rated.
+    Return Cohen's kappa of two raters, in [-1, 1], over the items that both rated.
 
     *weights* let a near miss count less: by the ratings' difference, or its square.
 
@@ -69,7 +69,7 @@ def cohen_kappa(
 
 def fleiss_kappa(items: Sequence[Sequence[Rating]]) -> float | UndefinedNumber:
     """
-    Fleiss' kappa, at most 1, of the ratings of each item.
+    Return Fleiss' kappa, at most 1, of the ratings of each item.
 
     Items with another number of ratings than most have (None is no rating) are left out, since the
     measure is for a fixed number; ``complete_items`` says how many remain.
@@ -79,7 +79,7 @@ def fleiss_kappa(items: Sequence[Sequence[Rating]]) -> float | UndefinedNumber:
 
 
 def complete_items(items: Sequence[Sequence[Rating]]) -> list[list[Rating]]:
-    """The items that have as many ratings as most do, at least two; of equally common numbers the larger."""
+    """Return the items with the most common number of ratings (at least two; the larger of equals)."""
     rated: list[list[Rating]] = [[rating for rating in item if rating is not None] for item in items]
     sizes = [len(item) for item in rated if len(item) > 1]
     if not sizes:
@@ -92,7 +92,7 @@ def krippendorff_alpha(
     items: Sequence[Sequence[Rating]], level: Level = "ordinal"
 ) -> float | UndefinedNumber:
     """
-    Krippendorff's alpha, at most 1, of the ratings of each item; items with fewer than two don't count.
+    Return Krippendorff's alpha, at most 1; items with fewer than two ratings don't count.
 
     *level* is the scale's: with ``nominal`` any two different ratings are as bad, with ``ordinal`` the
     ratings between them matter, with ``interval`` their difference, with ``ratio`` their proportion.
@@ -106,7 +106,7 @@ def krippendorff_alpha(
 
 
 def percent_agreement(items: Sequence[Sequence[Rating]]) -> Measure:
-    """The mean share of pairs of ratings of one item that are equal; of items with two ratings or more."""
+    """Return the mean share of equal pairs of ratings, over items with two ratings or more."""
     counts, _ = _counts(items)
     return Measure(
         features=np.column_stack([_agreeing(counts), np.ones(len(counts))]),
@@ -115,7 +115,7 @@ def percent_agreement(items: Sequence[Sequence[Rating]]) -> Measure:
 
 
 def cohen(pairs: Sequence[tuple[Rating, Rating]], weights: Weights | None = None) -> Measure:
-    """Cohen's kappa of *pairs* of ratings of one item by two raters."""
+    """Return Cohen's kappa of *pairs* of ratings of one item by two raters."""
     categories = _categories([rating for pair in pairs for rating in pair])
     if weights and any(isinstance(category, str) for category in categories):
         raise ValueError("ratings that are texts have no difference to weight by")
@@ -139,7 +139,7 @@ def cohen(pairs: Sequence[tuple[Rating, Rating]], weights: Weights | None = None
 
 
 def fleiss(items: Sequence[Sequence[Rating]]) -> Measure:
-    """Fleiss' kappa of items with the same number of ratings each, at least two."""
+    """Return Fleiss' kappa of items with the same number of ratings each, at least two."""
     counts, _ = _counts(items)
 
     def formula(sums: Matrix) -> Matrix:
@@ -153,7 +153,7 @@ def fleiss(items: Sequence[Sequence[Rating]]) -> Measure:
 
 
 def alpha(items: Sequence[Sequence[Rating]], level: Level) -> Measure:
-    """Krippendorff's alpha of items with two ratings or more."""
+    """Return Krippendorff's alpha of items with two ratings or more."""
     counts, categories = _counts(items)
     if level != "nominal" and any(isinstance(category, str) for category in categories):
         raise ValueError(f"ratings that are texts have no {level} scale")
@@ -175,7 +175,7 @@ def alpha(items: Sequence[Sequence[Rating]], level: Level) -> Measure:
 
 
 def _distances(given: Matrix, categories: Mapping[Any, int], level: Level) -> Matrix:
-    """How bad it is to take one category for another: shape (rows or 1, categories, categories)."""
+    """Return the squared distance between each two categories: shape (rows or 1, categories, categories)."""
     if level == "nominal":
         return (1 - np.eye(len(categories)))[None]
     # Between two ranks lie the ratings that were given there, half of those at either end.
@@ -195,7 +195,7 @@ def _beyond_chance(observed: Matrix, expected: Matrix) -> Matrix:
 
 
 def _agreeing(counts: Matrix) -> Matrix:
-    """The share of pairs of ratings that are equal, of each item."""
+    """Return the share of pairs of ratings that are equal, of each item."""
     ratings = counts.sum(axis=1)
     shares: Matrix = (counts * (counts - 1)).sum(axis=1) / (ratings * (ratings - 1))
     return shares
@@ -212,6 +212,6 @@ def _counts(items: Sequence[Sequence[Rating]]) -> tuple[Matrix, Mapping[Any, int
 
 
 def _categories(ratings: Sequence[Any]) -> dict[Any, int]:
-    """The places of the ratings that occur, in order."""
+    """Return the places of the ratings that occur, in order."""
     ordered = sorted(set(ratings), key=lambda rating: (isinstance(rating, str), rating))
     return {rating: place for place, rating in enumerate(ordered)}

@@ -61,7 +61,7 @@ class AgreementRow:
     """Krippendorff's."""
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values for JSON; of all items together, depth is null."""
+        """Return plain values for JSON; of all items together, depth is null."""
         return {
             "depth": self.depth,
             "items": self.items,
@@ -86,7 +86,7 @@ class RaterPair:
     cohen: NumberWithInterval
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """Return plain values for JSON."""
         return {
             "first": self.first,
             "second": self.second,
@@ -106,7 +106,7 @@ class RaterAgreement:
     """In alphabetical order; none where raters change from item to item."""
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values for JSON; the row of all items has depth null."""
+        """Return plain values for JSON; the row of all items has depth null."""
         return {
             "rows": [row.to_json() for row in (*self.depths, self.total)],
             "pairs": [pair.to_json() for pair in self.pairs],

@@ -76,7 +76,7 @@ class SpreadRow:
         return max(self.known, default=None)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """Return plain values for JSON."""
         return {
             **msgspec.to_builtins(self.group),
             "score": self.score,
@@ -101,12 +101,12 @@ class SameAnswers:
     """Those of them with the same text in all runs."""
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """Return plain values for JSON."""
         return {**msgspec.to_builtins(self.group), "turns": self.turns, "same": self.same}
 
 
 def run_spread(tables: Sequence[DepthTable], *, by_depth: bool = False) -> list[SpreadRow]:
-    """One row for each group, score and depth that all of *tables* have, the row of all depths last."""
+    """Return a row for each group, score and depth in all *tables*, the row of all depths last."""
     found = []
     for group in groups_in_order(group.group for group in tables[0].groups):
         rows = [_rows(table, group) for table in tables]
@@ -133,7 +133,7 @@ def run_spread(tables: Sequence[DepthTable], *, by_depth: bool = False) -> list[
 
 
 def same_answers(runs: Sequence[Sequence[TurnRecord]]) -> list[SameAnswers]:
-    """For each group of the first of *runs*, how often all runs gave the same answer."""
+    """Return how often all *runs* gave the same answer, for each group of the first one."""
     by_run = [
         {(r.system, r.policy, r.conversation, r.depth): r.answer for r in records if r.answer is not None}
         for records in runs
@@ -170,7 +170,7 @@ class RepeatNumbers:
     """What the repeats' asks sent, in order; empty where they sent none."""
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """Return plain values for JSON."""
         return {
             "times": self.times,
             "seeds": list(self.seeds),
@@ -181,7 +181,7 @@ class RepeatNumbers:
 
     def to_frame(self) -> pd.DataFrame:
         """
-        One row for each system, policy, score, depth and k, with ``pass_all`` and ``pass_any`` as shares.
+        Return a data frame with a row for each system, policy, score, depth and k.
 
         The depth is missing for all turns together and, where ``whole_conversation`` is true, for whole
         conversations. ``cases`` counts those with k plays or more; intervals are ``pass_all_low`` and so on.
@@ -224,10 +224,21 @@ def repeat_numbers(
     method: IntervalMethod = "t",
 ) -> RepeatNumbers:
     """
-    What *records* say, of conversations that were to be played so many *times*.
+    Return pass curves and spread over repeated plays of the same conversations.
 
-    *scores* are columns over *records*, by name. With the same resamples and seed the resampled conversations
-    are those of the depth table.
+    With the same resamples and seed the resampled conversations are those of the depth table.
+
+    Args:
+        records: The turns that were played.
+        scores: Columns over *records*, by name.
+        times: How often each conversation was to be played.
+        resamples: The number of bootstrap resamples.
+        seed: Of the resampling.
+        confidence: Of the intervals, in (0, 1).
+        method: How intervals are made.
+
+    Returns:
+        Curves and spread; ``same`` and ``seeds`` are left empty.
     """
     drawn = resampling(
         [record.recorded_conversation for record in records],

@@ -49,11 +49,11 @@ class ScoredRun:
     """What became of the data's checks, in the order of the data."""
 
     def groups(self) -> list[Group]:
-        """The groups that have a record."""
+        """Return the groups that have a record."""
         return groups_in_order(map(group_of, self.records))
 
     def side(self, group: Group) -> ComparisonSide:
-        """The records of *group* and their scores."""
+        """Return the records of *group* and their scores."""
         places = [place for place, record in enumerate(self.records) if group_of(record) == group]
         return ComparisonSide(
             records=[self.records[place] for place in places],
@@ -61,7 +61,7 @@ class ScoredRun:
         )
 
     def checks_of(self, group: Group) -> list[CheckResult]:
-        """The checks of *group*."""
+        """Return the checks of *group*."""
         return [one for one in self.checks if Group(one.system, one.policy) == group]
 
 
@@ -94,13 +94,13 @@ class ComparisonReport:
 
     @property
     def tests(self) -> dict[str, int]:
-        """How many ``totals`` and ``depths`` have a p-value: what Holm's correction counts, each apart."""
+        """Return the numbers of ``totals`` and ``depths`` with a p-value; Holm's method takes each apart."""
         tested = [row for p in self.pairs for one in p.comparisons for row in one.rows if row.test]
         totals = sum(row.difference.depth is None for row in tested)
         return {"totals": totals, "depths": len(tested) - totals}
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values for JSON; scores are shares."""
+        """Return plain values for JSON; scores are shares."""
         return {
             "schema": SCHEMA,
             "convreplay": __version__,
@@ -130,7 +130,7 @@ class ComparisonReport:
 
     def to_frame(self) -> pd.DataFrame:
         """
-        One row per pair, score and depth; the depth of the row of all depths is missing.
+        Return one row per pair, score and depth; the depth of the row of all depths is missing.
 
         ``a`` and ``b`` are the score on either side, ``difference`` is B - A with its interval in ``low`` and
         ``high``, all as they are stored (shares, not per cent); ``p_holm`` is corrected for all rows.
@@ -203,7 +203,7 @@ def comparison_report(
 def _comparable(
     first: ScoredRun, second: ScoredRun, metrics: Sequence[str]
 ) -> tuple[list[str], dict[str, str]]:
-    """The scores to compare, and why others are not."""
+    """Return the scores to compare, and why others are not."""
     for name in metrics:
         for run in (first, second):
             if name not in run.scores:

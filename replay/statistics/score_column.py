@@ -36,7 +36,7 @@ class ScoreColumn:
 
     @property
     def unit(self) -> str:
-        """What the score counts in: ``share``, ``s``, ``tokens``, ... or nothing."""
+        """Return the unit of the score: ``share``, ``s``, ``tokens``, ... or nothing."""
         return unit_of(self.scorer)
 
     @property
@@ -54,12 +54,12 @@ class ScoreColumn:
         return not isinstance(self.observed[index], Unscored)
 
     def at(self, indices: Iterable[int]) -> Self:
-        """The column over the records at *indices* only."""
+        """Return the column over the records at *indices* only."""
         return replace(self, observed=[self.observed[index] for index in indices])
 
     def value(self, indices: Positions) -> float | None:
         """
-        The score of the records at *indices*, which all have an observation.
+        Return the score of the records at *indices*, which all have an observation.
 
         None if there are none, or the score isn't defined over them.
         """
@@ -72,7 +72,7 @@ class ScoreColumn:
 def score_columns(
     records: Sequence[TurnRecord], scorers: Mapping[str, Scorer[Any]]
 ) -> dict[str, ScoreColumn]:
-    """What each of *scorers* observes in *records*, by the scorer's name."""
+    """Return the column of observations of each of *scorers* in *records*, by the scorer's name."""
     return {
         name: ScoreColumn(scorer=scorer, observed=tuple(observe(name, scorer, records)))
         for name, scorer in scorers.items()
@@ -83,9 +83,12 @@ def stored_column(
     scorer: Scorer[Any], turns: int, stored: Iterable[tuple[int, Any, str | None]]
 ) -> ScoreColumn:
     """
-    What *scorer* observed in *turns* turns, as it was *stored*: position, observation, reason for none.
+    Return the column of *scorer* from stored observations.
 
-    A turn that *stored* lacks is unscored with the reason ``not scored yet``.
+    Args:
+        scorer: The scorer that made them.
+        turns: The number of turns. One that *stored* lacks is unscored: ``not scored yet``.
+        stored: (turn's index, observation, reason for none).
 
     Raises:
         RunError: an observation is none of this scorer's.
@@ -103,7 +106,7 @@ def stored_column(
 def survey_scorers(
     scorers: Mapping[str, Scorer[Any]], read: Callable[[], Iterator[TurnRecord]]
 ) -> dict[str, Scorer[Any]]:
-    """*scorers*, those that have to see every record first having seen all that *read* gives."""
+    """Return *scorers*, those that have to see every record first having seen all that *read* gives."""
     found = dict(scorers)
     if any(isinstance(scorer, CorpusScorer) for scorer in found.values()):
         for records in in_parts(read()):
@@ -113,7 +116,7 @@ def survey_scorers(
 
 
 def in_parts(records: Iterable[TurnRecord], least: int | None = None) -> Iterator[list[TurnRecord]]:
-    """At *least* so many records at a time, or ``PART``, neighbours of one conversation together."""
+    """Yield at *least* so many records (or ``PART``) at a time, a play's records together."""
     least = least or PART
     part: list[TurnRecord] = []
     for _, played in groupby(records, lambda record: (record.conversation, record.system, record.policy)):

@@ -45,7 +45,7 @@ class ScriptSurvival:
     """Depth 1 first, up to the last depth at which a play was at risk."""
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values for JSON; shares in [0, 1]."""
+        """Return plain values for JSON; shares in [0, 1]."""
         return {
             "system": self.group.system,
             "policy": self.group.policy,

@@ -31,7 +31,7 @@ Matrix = NDArray[np.float64]
 PERMUTATIONS = 10_000
 """Swaps drawn, and the most that are looked at one by one: 2^13 do."""
 SLOW_PERMUTATIONS = 1_000
-"""The most where the score is no mean and has to be combined anew for each."""
+"""The most where the score is no mean and has to be combined again for each."""
 
 _BLOCK = 1024
 _TOLERANCE = 1e-9
@@ -52,7 +52,7 @@ class SignFlipTest:
 
 def sign_flip_means(differences: Matrix, *, permutations: int, seed: int) -> list[SignFlipTest]:
     """
-    The test of each column of *differences*, for scores that are means.
+    Return the test of each column of *differences*, for scores that are means.
 
     *differences* has the shape (conversations, cells): the sum, over the paired turns of a conversation
     and cell, of second minus first. Columns don't influence each other's result.
@@ -84,7 +84,7 @@ def sign_flip(
     seed: int,
 ) -> SignFlipTest | None:
     """
-    The test of ``combine(second) - combine(first)`` for any score; None where that has no value.
+    Return the test of ``combine(second) - combine(first)`` for any score; None if it has no value.
 
     *first* and *second* give the observations of each conversation. At most ``SLOW_PERMUTATIONS`` are
     looked at.
@@ -122,7 +122,7 @@ def sign_flip(
 
 
 def _all_signs(count: int) -> Matrix:
-    """All rows of *count* signs: shape (2^count, count)."""
+    """Return all rows of *count* signs: shape (2^count, count)."""
     bits = (np.arange(2**count)[:, None] >> np.arange(count)) & 1
     signs: Matrix = np.where(bits == 1, -1.0, 1.0)
     return signs

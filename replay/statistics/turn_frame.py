@@ -66,7 +66,7 @@ cell holds a list or an object.
 
 def turn_columns(scores: Mapping[str, ScoreColumn]) -> dict[str, CellType]:
     """
-    All columns: the record's, one for each score, and ``unscored`` with the reasons by score.
+    Return all columns: the record's, one for each score, and ``unscored`` with the reasons by score.
 
     A score that has the name of a record's column is called ``NAME_score``.
     """
@@ -80,7 +80,7 @@ def turn_rows(
     records: Iterable[TurnRecord], scores: Mapping[str, ScoreColumn], *, nested: bool
 ) -> Iterator[dict[str, Any]]:
     """
-    One row per record, with the keys of ``turn_columns``; None where nothing is known.
+    Yield one row per record, with the keys of ``turn_columns``; None for unknown values.
 
     *scores* are columns over *records*. ``json`` cells are as they are if *nested*, else JSON text.
     """
@@ -108,7 +108,7 @@ def turns_frame(
     records: Iterable[TurnRecord], scores: Mapping[str, ScoreColumn] | None = None
 ) -> pd.DataFrame:
     """
-    One row per record with the columns of ``turn_columns``; ``json`` cells hold tuples and dicts.
+    Return one row per record with the columns of ``turn_columns``; ``json`` cells hold tuples and dicts.
 
     Whole numbers and flags may be missing, so they have pandas' nullable types.
     """
@@ -122,7 +122,7 @@ def turns_frame(
 
 
 def encodable(row: Mapping[str, Any]) -> dict[str, Any]:
-    """*row* with halves of surrogate pairs in its texts, which UTF-8 can't hold, as ``\\udc80``."""
+    r"""Return *row* with halves of surrogate pairs in its texts, which UTF-8 can't hold, as ``\udc80``."""
     return {
         name: value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value
         for name, value in row.items()
@@ -134,7 +134,7 @@ def _score_name(name: str) -> str:
 
 
 def flat(value: Any, kind: CellType) -> Any:
-    """*value* for a column of *kind* in a file that nests nothing."""
+    """Return *value* for a column of *kind* in a file that nests nothing."""
     return json.dumps(value, ensure_ascii=False) if kind == "json" and value is not None else value
 
 
@@ -161,7 +161,7 @@ result it is; ``begin_s`` and ``end_s`` of what brought it are seconds since the
 
 def step_rows(records: Iterable[TurnRecord], *, nested: bool) -> Iterator[dict[str, Any]]:
     """
-    A row for each step of *records*; None where nothing is known.
+    Yield a row for each step of *records*; None for unknown values.
 
     ``json`` cells are as they are if *nested*, else JSON text.
     """

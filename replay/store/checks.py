@@ -26,7 +26,7 @@ ORDER BY c.position, p.repeat, k.conversation, k.system, k.policy, k.depth, k.at
 
 
 def insert_check(check: CheckResult, table: str) -> Statement:
-    """Keeps *check* in *table*, in the place of an earlier one."""
+    """Return the statement that stores *check* in *table*, in place of an earlier one."""
     values = {name: getattr(check, name) for name in _COLUMNS}
     texts = {name: None if values[name] is None else schema.to_bytes(values[name]) for name in _TEXTS}
     places = ", ".join("CAST(? AS TEXT)" if name in _TEXTS else "?" for name in _COLUMNS)
@@ -35,7 +35,7 @@ def insert_check(check: CheckResult, table: str) -> Statement:
 
 
 def check_result(row: Sequence[Any]) -> CheckResult:
-    """What a row of ``SELECT_CHECKS`` holds."""
+    """Return the check result in a row of ``SELECT_CHECKS``."""
     values = dict(zip((*_COLUMNS, *_OF_ITS_TURN), row, strict=True))
     values["value"] = schema.from_json(values["value"], object)
     values["at_end"] = bool(values["at_end"])

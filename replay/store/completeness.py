@@ -72,7 +72,7 @@ def keep_first_mark(lock: IO[bytes]) -> None:
 
 
 def read_mark(folder: Path) -> Mark | None:
-    """The furthest mark in *folder*; None where nobody has written the run yet, not there."""
+    """Return the furthest mark in *folder*; None if there is no lock file, as in a copied run."""
     try:
         text = (folder / LOCK).read_bytes()
     except OSError:
@@ -87,7 +87,12 @@ def read_mark(folder: Path) -> Mark | None:
 
 def missing(mark: Mark | None, connection: sqlite3.Connection, path: Path) -> Missing | None:
     """
-    What the database at *path* doesn't hold any more; *mark* was read before.
+    Return what the database at *path* has lost; None if nothing.
+
+    Args:
+        mark: The furthest mark that writers left, read before; None if there is none.
+        connection: A connection to the database.
+        path: The database file.
 
     Raises:
         sqlite3.Error: the database can't be read.

@@ -18,7 +18,7 @@ from replay.store.writer import Statement
 
 
 def insert_conversation(position: int, conversation: Conversation) -> Statement:
-    """The statement that keeps *conversation* at *position*, which no other has."""
+    """Return the statement that keeps *conversation* at *position*, which no other has."""
     return Statement(
         "INSERT INTO conversation (position, id, turns, content, data) VALUES (?, CAST(? AS TEXT), ?, ?, ?)",
         (
@@ -32,12 +32,12 @@ def insert_conversation(position: int, conversation: Conversation) -> Statement:
 
 
 def content_hash(conversation: Conversation) -> str:
-    """32 hexadecimal digits, of all but the conversation's id and the ids that begin with it."""
+    """Return 32 hexadecimal digits over all but the conversation's id and ids that begin with it."""
     return blake2b(to_bytes(to_json(rename_conversation(conversation, ""))), digest_size=16).hexdigest()
 
 
 def rename_conversation(conversation: Conversation, name: str) -> Conversation:
-    """*conversation* called *name*; ids that begin with its own, as turns' mostly do, begin with *name*."""
+    """Return *conversation* with the id *name*, and ids that begin with its own changed likewise."""
     own = conversation.id
 
     def new(id: str) -> str:

@@ -54,7 +54,7 @@ def make(path: Path, facts: Mapping[str, Any], *, has_turn_key: bool) -> None:
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """A connection that any one thread at a time may use."""
+    """Return a connection that any one thread at a time may use."""
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=30.0)
     connection.text_factory = schema.to_text
     # What a folder that somebody sent has beside tables (views, triggers) may call no function of ours.
@@ -66,7 +66,7 @@ def connect(path: Path) -> sqlite3.Connection:
 
 def connect_checked(path: Path) -> sqlite3.Connection:
     """
-    The same, to a database that is known to be there and to have our tables.
+    Return a connection to a database that was checked to exist and to have our tables.
 
     Raises:
         RunError: it can't be opened, is none, or is of another version.

@@ -20,10 +20,9 @@ SELECT_OUTLINES = (
 
 def outline_record(row: Sequence[Any]) -> TurnRecord:
     """
-    What a table counts of a record, from a row of ``SELECT_OUTLINES``: no texts but those of interventions,
-    no tokens.
+    Return a light record from a row of ``SELECT_OUTLINES``, with what a table counts.
 
-    Half a KiB, where a whole record takes several.
+    It has no texts but those of interventions, and no token times; half a KiB in place of several.
     """
     # The same names come again and again, each time as a text of its own.
     names: list[Any] = [name and sys.intern(name) for name in row[:6]]
@@ -51,5 +50,5 @@ def outline_record(row: Sequence[Any]) -> TurnRecord:
 
 @lru_cache(maxsize=1000)
 def _verdict(valid: int | None, not_judged: str | None) -> Drift:
-    """One object for all turns of a verdict."""
+    """Return a verdict, the same object for all turns with it."""
     return Drift(valid=None if valid is None else bool(valid), mentions=(), mode="", not_judged=not_judged)

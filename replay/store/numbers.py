@@ -44,7 +44,7 @@ class NumberReader:
             raise RunError(f'"{self._path}" can\'t be read: {error}') from error
 
     def groups(self) -> list[tuple[str, str]]:
-        """System and policy of all turns, each pair once; tallied turns too."""
+        """Return system and policy of all turns, each pair once; tallied turns too."""
         sql = "SELECT system, policy FROM turn UNION SELECT system, policy FROM tally"
         return [
             (schema.to_text(system), schema.to_text(policy))
@@ -69,14 +69,14 @@ class NumberReader:
         )
 
     def plays(self) -> Iterator[Rows]:
-        """Row, conversation, system and policy of each turn, the turns of one conversation together."""
+        """Yield row, conversation, system and policy of each turn, grouped by conversation."""
         return self._batches(
             "SELECT rowid, conversation, system, policy FROM turn"
             " ORDER BY conversation, system, policy, depth"
         )
 
     def scores(self, scorer: str) -> Iterator[Rows]:
-        """Row, value (JSON) and the reason why there is none, of each turn that *scorer* looked at."""
+        """Yield row, value (JSON) and the reason why there is none, of each turn that *scorer* looked at."""
         return self._batches(
             "SELECT t.rowid, s.value, s.unscored FROM score s"
             " JOIN turn t USING (conversation, system, policy, depth) WHERE s.scorer = ?",
@@ -84,7 +84,7 @@ class NumberReader:
         )
 
     def error(self, row: int) -> str | None:
-        """What was said of the failure of the turn in *row*."""
+        """Return the error message of the failed turn in *row*; None without one."""
         for rows in self._batches("SELECT error FROM turn WHERE rowid = ?", [row]):
             return None if rows[0][0] is None else schema.to_text(rows[0][0])
         return None

@@ -125,7 +125,7 @@ class RunBrowser:
         return list(self._store.rows(sql, values))
 
     def version(self) -> int:
-        """Another number whenever another connection has written something."""
+        """Return a number that changes whenever another connection has written something."""
         return int(self._rows("PRAGMA data_version")[0][0])
 
     def progress(self) -> PlayProgress:
@@ -142,11 +142,11 @@ class RunBrowser:
         )
 
     def events(self) -> list[tuple[str, str]]:
-        """When what kind of event happened, oldest first."""
+        """Return (time, kind) of each event, oldest first."""
         return [(at, kind) for at, kind in self._rows("SELECT at, kind FROM event ORDER BY id")]
 
     def outcomes(self) -> list[OutcomeRow]:
-        """Turns, cost and tokens by system, policy and outcome."""
+        """Return turns, cost and tokens by system, policy and outcome."""
         return [
             OutcomeRow(*row)
             for row in self._rows(
@@ -158,7 +158,7 @@ class RunBrowser:
         ]
 
     def recorded_turns(self) -> int:
-        """Questions that were reached, each counted once whatever systems, policies and repeats asked it."""
+        """Return how many questions were reached, each counted once for all systems, policies and repeats."""
         repeats = (self.fact("repeats") or {}).get("times", 1) > 1
         # Without an index to follow, so only where it makes a difference.
         one = "coalesce(source, conversation)" if repeats else "conversation"
@@ -166,7 +166,7 @@ class RunBrowser:
         return int(self._rows(f"SELECT coalesce(sum(turns), 0) FROM ({sql})")[0][0])
 
     def played(self, *, after: int, until: int) -> list[PlaySummary]:
-        """Turns written after row *after* up to row *until*, counted by conversation, system and policy."""
+        """Return counts of the turns in rows *after* to *until*, by conversation, system and policy."""
         rows = self._rows(
             "SELECT conversation, min(source), system, policy, count(*), count(*) FILTER (WHERE valid = 0),"
             " count(*) FILTER (WHERE edit IN ('rewritten', 'replaced', 'augmented')),"
@@ -178,26 +178,26 @@ class RunBrowser:
         return [PlaySummary(*row) for row in rows]
 
     def drift_verdicts(self, policy: str) -> list[tuple[str, str, int, bool]]:
-        """System, conversation, depth and verdict of each turn of *policy* whose question was judged."""
+        """Return system, conversation, depth and verdict of each turn of *policy* that was judged."""
         sql = "SELECT system, conversation, depth, valid FROM turn WHERE policy = ? AND valid IS NOT NULL"
         return self._rows(sql, [policy])
 
     def reworded(self) -> list[tuple[str, str, str, int, str]]:
-        """Conversation, system, policy, depth and question of each turn that was not asked as recorded."""
+        """Return conversation, system, policy, depth and question of each turn not asked as recorded."""
         sql = "SELECT conversation, system, policy, depth, asked FROM turn WHERE asked != recorded"
         return self._rows(sql)
 
     def sources(self) -> dict[str, str]:
-        """The recorded conversation's id of each play that has another."""
+        """Return the recorded conversation's id of each play that has another."""
         sql = "SELECT DISTINCT conversation, source FROM turn WHERE source IS NOT NULL"
         return dict(self._rows(sql))
 
     def groups(self) -> list[tuple[str, str]]:
-        """Systems and policies that have a turn."""
+        """Return the systems and policies that have a turn."""
         return self._rows("SELECT DISTINCT system, policy FROM turn")
 
     def turn_texts(self, *, after: int, until: int) -> Iterator[TurnTexts]:
-        """What was said in the turns written after row *after*, up to row *until*."""
+        """Yield the texts of the turns in rows *after* (excluded) to *until* (included), in order."""
         sql = (
             "SELECT rowid, conversation, depth, recorded, asked, answer, gold_answers FROM turn"
             " WHERE rowid > ? AND rowid <= ? ORDER BY rowid LIMIT 2000"
@@ -208,14 +208,14 @@ class RunBrowser:
                 after = row
 
     def titles(self) -> list[tuple[str, int, str, str]]:
-        """Id, place in the data, title and section of each conversation."""
+        """Return id, position in the data, title and section of each conversation."""
         return self._rows(
             "SELECT id, position, coalesce(json_extract(data, '$.title'), ''),"
             " coalesce(json_extract(data, '$.section'), '') FROM conversation ORDER BY position"
         )
 
     def first_pieces(self) -> list[TimedTurn]:
-        """The time to the first piece of every answer that came in pieces."""
+        """Return the time to the first piece of every answer that came in pieces."""
         return [
             TimedTurn(*row)
             for row in self._rows(
@@ -225,7 +225,7 @@ class RunBrowser:
         ]
 
     def observations(self, scorer: str) -> list[tuple[str, str, str, int, str]]:
-        """Conversation, system, policy, depth and JSON value of each scored turn of *scorer*."""
+        """Return conversation, system, policy, depth and JSON value of each scored turn of *scorer*."""
         return self._rows(
             "SELECT conversation, system, policy, depth, value FROM score"
             " WHERE scorer = ? AND value IS NOT NULL",
@@ -233,7 +233,7 @@ class RunBrowser:
         )
 
     def sums(self, scorer: str) -> list[tuple[str, str, str, float, int]]:
-        """Conversation, system, policy, sum and count of *scorer*'s observations, which are numbers."""
+        """Return conversation, system, policy, sum and count of *scorer*'s numeric observations."""
         return self._rows(
             f"SELECT conversation, system, policy, sum({_NUMBER}), count(*) FROM score"
             " WHERE scorer = ? AND value IS NOT NULL GROUP BY system, policy, conversation",
@@ -241,7 +241,7 @@ class RunBrowser:
         )
 
     def means(self, scorer: str) -> list[tuple[str, str, float]]:
-        """System, policy and mean of *scorer*'s observations, which are numbers."""
+        """Return system, policy and mean of *scorer*'s numeric observations."""
         return self._rows(
             f"SELECT system, policy, avg({_NUMBER}) FROM score"
             " WHERE scorer = ? AND value IS NOT NULL GROUP BY system, policy",
@@ -249,7 +249,7 @@ class RunBrowser:
         )
 
     def noes(self, scorer: str) -> list[RecordKey]:
-        """The turns on which *scorer* says no; none of a scorer that says more than yes and no."""
+        """Return the turns on which *scorer* says no; none if its scores are more than yes and no."""
         of_scorer = "FROM score WHERE scorer = ? AND value"
         if self._rows(
             f"SELECT 1 {of_scorer} NOT IN ('0', '0.0', 'false', '1', '1.0', 'true') LIMIT 1", [scorer]
@@ -261,12 +261,12 @@ class RunBrowser:
     def due(
         self, from_s: float, to_s: float, condition: str = "1", values: Sequence[Any] = ()
     ) -> list[RecordKey]:
-        """The turns due in [*from_s*, *to_s*) of which an SQL *condition* holds."""
+        """Return the turns due in [*from_s*, *to_s*) of which an SQL *condition* holds."""
         sql = f"SELECT {', '.join(RecordKey._fields)} FROM turn WHERE scheduled_s >= ? AND scheduled_s < ?"
         return [RecordKey(*row) for row in self._rows(f"{sql} AND {condition}", [from_s, to_s, *values])]
 
     def conversation(self, id: str) -> Conversation | None:
-        """The conversation as the data has it; *id* may be that of a play of it."""
+        """Return the conversation as the data has it; *id* may be that of a play of it."""
         rows = self._rows(
             "SELECT data FROM conversation WHERE id = coalesce((SELECT source FROM turn"
             " WHERE conversation = CAST(?1 AS TEXT) LIMIT 1), CAST(?1 AS TEXT))",
@@ -275,7 +275,7 @@ class RunBrowser:
         return schema.from_json(rows[0][0], Conversation) if rows else None
 
     def records(self, conversation: str) -> list[TurnRecord]:
-        """All turns of one conversation, by system, policy and depth."""
+        """Return all turns of one conversation, by system, policy and depth."""
         where = " WHERE t.conversation = CAST(? AS TEXT) ORDER BY t.system, t.policy, t.depth"
         rows = self._rows(schema.SELECT_RECORDS + where, [schema.to_bytes(conversation)])
         return [schema.row_record(row) for row in rows]
@@ -283,7 +283,7 @@ class RunBrowser:
     def scores(
         self, conversation: str, scorers: Sequence[str], groups: Iterable[tuple[str, str]]
     ) -> list[TurnScore]:
-        """The observations of one conversation's turns, for these scorers, systems and policies."""
+        """Return the observations of one conversation's turns, for these scorers, systems and policies."""
         sql = (
             f"SELECT {', '.join(StoredScore._fields)} FROM score WHERE scorer = ?"
             " AND system = ? AND policy = ? AND conversation = CAST(? AS TEXT) ORDER BY depth"
@@ -298,7 +298,7 @@ class RunBrowser:
     def verdicts(
         self, conversation: str, judges: Sequence[str], groups: Iterable[tuple[str, str]]
     ) -> list[StoredVerdict]:
-        """The judges' verdicts on one conversation's turns, with their evidence."""
+        """Return the judges' verdicts on one conversation's turns, with their evidence."""
         columns = ", ".join(StoredVerdict._fields)
         sql = (
             f"SELECT {columns} FROM verdict WHERE judge = ? AND system = ? AND policy = ?"
@@ -312,7 +312,7 @@ class RunBrowser:
         return found
 
     def checks(self, conversation: str) -> list[CheckResult]:
-        """What became of one conversation's checks, by system, policy and depth, those of its end last."""
+        """Return a conversation's check results by system, policy and depth, those of its end last."""
         where = "WHERE k.conversation = CAST(? AS TEXT)"
         order = " ORDER BY k.system, k.policy, k.depth, k.at_end, k.position"
         rows = self._rows(SELECT_CHECKS + where + order, [schema.to_bytes(conversation)])

@@ -25,7 +25,7 @@ _INSERT = f"INSERT INTO raw ({COLUMNS}, data) VALUES (?, CAST(? AS TEXT), ?, ?, 
 
 
 def insert_raw(reply: RawReply, *, at: str, most_bytes: int) -> Statement:
-    """The statement that keeps *reply*, up to *most_bytes* of it."""
+    """Return the statement that keeps *reply*, up to *most_bytes* of it."""
     # Hidden before it is cut, so that no half of a key is left at the end.
     text = reply.data.decode("utf-8", "surrogateescape")
     data = redact_pieces(text).encode("utf-8", "surrogateescape")
@@ -35,7 +35,7 @@ def insert_raw(reply: RawReply, *, at: str, most_bytes: int) -> Statement:
 
 
 def raw_reply(row: tuple[Any, ...]) -> RawReply:
-    """What a row of ``SELECT_RAW`` holds."""
+    """Return the raw reply in a row of ``SELECT_RAW``."""
     at, conversation, system, policy, depth, attempt, outcome, _, cut, data = row
     return RawReply(
         conversation=conversation,
@@ -52,10 +52,10 @@ def raw_reply(row: tuple[Any, ...]) -> RawReply:
 
 def _inflated(data: Any) -> bytes:
     """
-    What ``deflated`` made *data* of.
+    Return the bytes that ``deflated`` compressed to *data*.
 
     Raises:
-        RunError: of nothing that it makes; a few bytes that somebody put there can be gigabytes.
+        RunError: *data* is damaged, or decompresses to more than ``LARGEST_BYTES``.
     """
     inflating = zlib.decompressobj()
     try:

@@ -46,7 +46,7 @@ _IN_ORDER = (
 
 def database_in(folder: Path) -> Path:
     """
-    The database of the run in *folder*.
+    Return the database of the run in *folder*.
 
     Raises:
         RunError: there is none.
@@ -81,7 +81,7 @@ class RunReader:
 
     def rows(self, sql: str, values: Iterable[Any] = ()) -> Iterator[Any]:
         """
-        Rows of a query, a thousand at a time, so that other threads get the connection between.
+        Yield the rows of a query, a thousand at a time, letting other threads use the connection between.
 
         Raises:
             RunError: the database can't be read.
@@ -100,24 +100,24 @@ class RunReader:
             raise RunError(f'"{self.path}" can\'t be read: {cause}') from error
 
     def fact(self, key: str) -> Any:
-        """What the run table says of *key*; None when nothing."""
+        """Return the value of *key* in the run table; None if it is not there."""
         for (value,) in self.rows("SELECT value FROM run WHERE key = ?", [key]):
             return schema.from_json(value, schema.FACTS.get(key, object))
         return None
 
     def needed(self, key: str) -> Any:
         """
-        What the run table says of *key*.
+        Return the value of *key* in the run table.
 
         Raises:
-            RunError: nothing.
+            RunError: it is not there.
         """
         if (value := self.fact(key)) is None:
             raise RunError(f'"{self.path}" says nothing of its {key}; it is damaged, or somebody changed it')
         return value
 
     def metadata(self, key: str) -> list[Any]:
-        """What stands under *key* in the metadata of the conversations that have it."""
+        """Return the values of *key* in the conversations' metadata, of those conversations that have it."""
         path = f'$.metadata."{key}"'
         rows = self.rows(
             # Most conversations don't have it, and searching a text is quicker than parsing it.
@@ -127,7 +127,7 @@ class RunReader:
         return [schema.from_json(value, object) for (value,) in rows if isinstance(value, str)]
 
     def lost(self) -> list[Missing]:
-        """What was missing of the commits whenever the run was opened for writing, and what is now."""
+        """Return what was found missing whenever the run was opened for writing, and what is missing now."""
         now = self._lacks(read_mark(self.folder))
         return [Missing(*one) for one in self.events(LOST)] + ([now] if now else [])
 
@@ -139,7 +139,7 @@ class RunReader:
             raise RunError(f'"{self.path}" can\'t be read: {error}') from error
 
     def conversation_lengths(self) -> dict[str, int]:
-        """Turns of each conversation, in the order of the data."""
+        """Return the number of turns of each conversation, in the order of the data."""
         return dict(self.rows("SELECT id, turns FROM conversation ORDER BY position"))
 
     def rewritten(self) -> Iterator[tuple[str, str, str, str]]:
@@ -152,7 +152,7 @@ class RunReader:
         )
 
     def contents(self) -> dict[str, str]:
-        """The hash of each conversation's content by its id, in the order of the data."""
+        """Return the hash of each conversation's content by its id, in the order of the data."""
         return dict(self.rows("SELECT id, content FROM conversation ORDER BY position"))
 
     def conversation(self, id: str) -> Conversation:
@@ -166,24 +166,24 @@ class RunReader:
         raise KeyError(id)
 
     def conversations(self) -> Iterator[Conversation]:
-        """The conversations, as the data set had them when the run met them, in order."""
+        """Yield the conversations as the run stored them, in order."""
         return (schema.from_json(data, Conversation) for data in self.conversation_texts())
 
     def expecting(self) -> Iterator[Conversation]:
-        """Those that expect something of a turn or of their end, in order."""
+        """Return the conversations with expectations on a turn or on their end, in order."""
         # Searching a text is quicker than parsing it, and in a text of somebody's the quote is escaped.
         rows = self.rows("""SELECT data FROM conversation WHERE instr(data, '"kind":') ORDER BY position""")
         found = (schema.from_json(data, Conversation) for (data,) in rows)
         return (one for one in found if one.expect or any(turn.expect for turn in one.turns))
 
     def conversation_texts(self) -> Iterator[str]:
-        """The same, as the JSON that is stored."""
+        """Yield the stored JSON of the conversations, in order."""
         for (data,) in self.rows("SELECT data FROM conversation ORDER BY position"):
             yield data
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """What is read within goes together, whatever another process writes meanwhile."""
+        """Read consistently within the block, whatever other processes write meanwhile."""
         with self._reading:
             self._connection.execute("BEGIN")
         try:
@@ -193,11 +193,11 @@ class RunReader:
                 self._connection.execute("COMMIT")
 
     def records(self) -> Iterator[TurnRecord]:
-        """All records by conversation, system, policy and depth."""
+        """Yield all records by conversation, system, policy and depth."""
         return map(schema.row_record, self.rows(schema.SELECT_RECORDS + _IN_ORDER))
 
     def outlines(self) -> Iterator[TurnRecord]:
-        """All records in the same order, without their texts: what a table counts."""
+        """Yield all records in the same order, without their texts: what a table counts."""
         return map(outline_record, self.rows(SELECT_OUTLINES + _IN_ORDER))
 
     def rows_from(self, rowid: int) -> Iterator[tuple[int, schema.Row]]:
@@ -212,13 +212,13 @@ class RunReader:
         return int(rowid)
 
     def records_of(self, conversation: str, system: str, policy: str) -> tuple[TurnRecord, ...]:
-        """One conversation as played by one system under one policy, by depth."""
+        """Return one conversation as played by one system under one policy, by depth."""
         where = " WHERE t.conversation = CAST(? AS TEXT) AND t.system = ? AND t.policy = ? ORDER BY t.depth"
         values = [schema.to_bytes(conversation), system, policy]
         return tuple(map(schema.row_record, self.rows(schema.SELECT_RECORDS + where, values)))
 
     def begun_turn(self, place: TurnPlace) -> UnfinishedTurn | None:
-        """What is known of the turn at *place*, whose loop of tool calls was interrupted; None of others."""
+        """Return the steps of the turn at *place* if its loop of tool calls was interrupted; else None."""
         return unfinished_turn(list(self.rows(SELECT_STEPS, place_values(place))))
 
     def has_begun_turns(self) -> bool:
@@ -226,7 +226,7 @@ class RunReader:
         return any(True for _ in self.rows("SELECT 1 FROM step LIMIT 1"))
 
     def records_due(self, from_s: float, to_s: float) -> Iterator[TurnRecord]:
-        """Records whose turn was due from *from_s* until before *to_s*, seconds since the engine started."""
+        """Yield the records of turns due in [*from_s*, *to_s*), in seconds since the engine started."""
         where = " WHERE t.scheduled_s >= ? AND t.scheduled_s < ?"
         return map(schema.row_record, self.rows(schema.SELECT_RECORDS + where, [from_s, to_s]))
 
@@ -267,7 +267,7 @@ class RunReader:
         return int(count)
 
     def superseded(self) -> Iterator[SupersededTurn]:
-        """Turns as they were before they were asked again, in the order in which they gave way."""
+        """Yield the turns as they were before they were asked again, in the order of replacement."""
         return map(superseded_turn, self.rows(SELECT_SUPERSEDED))
 
     def count_superseded(self) -> tuple[int, int]:
@@ -277,20 +277,20 @@ class RunReader:
         return turns, attempts
 
     def raw_replies(self) -> Iterator[RawReply]:
-        """Replies as they came, as far as they were kept, in the order of the asks."""
+        """Yield the raw replies that were kept, in the order of the asks."""
         return map(raw_reply, self.rows(SELECT_RAW))
 
     def scores(self, scorer: str) -> Iterator[StoredScore]:
-        """All observations of one scorer."""
+        """Yield all observations of one scorer."""
         sql = f"SELECT {', '.join(StoredScore._fields)} FROM score WHERE scorer = ?"
         return map(stored_score, self.rows(sql, [scorer]))
 
     def checks(self) -> Iterator[CheckResult]:
-        """Every check with its turn, by conversation in the data's order, play, system, policy and depth."""
+        """Yield every check with its turn, by conversation, play, system, policy and depth."""
         return map(check_result, self.rows(SELECT_CHECKS + IN_ORDER))
 
     def verdicts(self, judge: str) -> Iterator[StoredVerdict]:
-        """All verdicts of one judge, by conversation, system, policy and depth."""
+        """Yield all verdicts of one judge, by conversation, system, policy and depth."""
         columns = ", ".join(f"v.{name}" for name in StoredVerdict._fields)
         order = (
             " FROM verdict v JOIN turn t USING (conversation, system, policy, depth)"
@@ -300,12 +300,12 @@ class RunReader:
         return map(stored_verdict, self.rows(f"SELECT {columns}{order}", [judge]))
 
     def tallies(self) -> Iterator[StoredTally]:
-        """What a load run counted without keeping it turn by turn."""
+        """Yield the counts of a load run's turns that were not stored one by one."""
         columns = ", ".join(StoredTally._fields)
         rows = self.rows(f"SELECT {columns} FROM tally ORDER BY level, system, policy, depth")
         return (StoredTally._make([*key, schema.from_json(data, object)]) for *key, data in rows)
 
     def events(self, kind: str) -> list[Any]:
-        """The data of all events of one kind, oldest first."""
+        """Return the data of all events of one kind, oldest first."""
         rows = self.rows("SELECT data FROM event WHERE kind = ? ORDER BY id", [kind])
         return [schema.from_json(data, object) for (data,) in rows]

@@ -77,17 +77,17 @@ _Times = tuple[tuple[float, float], ...]
 
 
 def to_bytes(text: str) -> bytes:
-    """UTF-8, lone surrogates included."""
+    """Return *text* in UTF-8, lone surrogates included."""
     return text.encode("utf-8", "surrogatepass")
 
 
 def to_text(stored: bytes) -> str:
-    """Inverse of ``to_bytes``; the connection's ``text_factory``."""
+    """Return the text that ``to_bytes`` encoded; the connection's ``text_factory``."""
     return stored.decode("utf-8", "surrogatepass")
 
 
 def to_json(value: Any) -> str:
-    """JSON text of a dataclass, list or plain value."""
+    """Return the JSON text of a dataclass, list or plain value."""
     try:
         return msgspec.json.encode(value).decode()
     except UnicodeEncodeError:  # a lone surrogate, which only the escaping encoder can write
@@ -96,7 +96,7 @@ def to_json(value: Any) -> str:
 
 def from_json(text: str, kind: type[T]) -> T:
     """
-    Inverse of ``to_json``.
+    Return the object that ``to_json`` wrote.
 
     Raises:
         RunError: *text* is no JSON of that *kind*.
@@ -147,7 +147,7 @@ def _width(row: Row) -> int:
 
 @cache
 def _insert(width: int, text: str = "?") -> str:
-    """The statement for rows of that *width*; *text* stands for each text that a user or a system wrote."""
+    """Return the INSERT statement for rows of that *width*; *text* is the placeholder of free texts."""
     columns = RECORD_COLUMNS[:width]
     places = (text if column in _TEXTS else "?" for column in columns)
     return f"INSERT INTO turn ({', '.join(columns)}) VALUES ({', '.join(places)})"
@@ -161,7 +161,7 @@ def _with_bytes(row: Row) -> Row:
 
 
 def record_row(record: TurnRecord) -> Row:
-    """The record's values for ``insert_records``. Under load this runs for every turn, so it is spelt out."""
+    """Return the record's values for ``insert_records``; written out, as load runs call it for every turn."""
     drift, usage, timing = record.drift, record.usage, record.timing
     return (
         record.conversation,
@@ -207,13 +207,13 @@ def record_row(record: TurnRecord) -> Row:
 
 
 def row_place(row: Row) -> TurnPlace:
-    """Which turn a row from ``record_row`` is of."""
+    """Return the conversation, system, policy and depth of a row from ``record_row``."""
     conversation, system, policy, depth = (row[column] for column in _PLACE)
     return conversation, system, policy, depth
 
 
 def row_record(row: Sequence[Any]) -> TurnRecord:
-    """The record of a row from ``SELECT_RECORDS``."""
+    """Return the record of a row from ``SELECT_RECORDS``."""
     v = dict(zip(RECORD_COLUMNS, row, strict=True))
     tokens = {name: v.pop(name) for name in _TOKENS}
     times = {name: v.pop(name) for name in _TIMES}

@@ -1,7 +1,7 @@
 """
-Scores, verdicts and checks that are made anew stay beside the earlier ones until they are complete, then take
-their place in one transaction: a program that is killed, or a disk that is full, half-way leaves the earlier
-ones.
+Scores, verdicts and checks that are made again stay beside the earlier ones until they are complete, then
+take their place in one transaction: a program that is killed, or a disk that is full, half-way leaves the
+earlier ones.
 
 They wait in temporary tables of the writer's connection, which go with it.
 """
@@ -23,7 +23,7 @@ BEGIN = tuple(
 
 
 def publish_staged(scorers: Iterable[str], judge: str | None, *, checks: bool) -> Iterator[Statement]:
-    """Statements that put what waits in the place of all that *scorers*, *judge*, *checks* found before."""
+    """Yield statements that replace the results of *scorers*, *judge* and *checks* by the staged ones."""
     for scorer in scorers:
         yield Statement("DELETE FROM score WHERE scorer = ?", [scorer])
     yield Statement("DELETE FROM verdict WHERE judge = ?", [judge])

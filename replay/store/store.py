@@ -162,7 +162,7 @@ class RunStore(RunReader):
         return self.write_row(schema.record_row(record))
 
     def write_row(self, row: schema.Row) -> asyncio.Future[None]:
-        """``write`` of the record that ``schema.record_row`` made *row* of."""
+        """Write the record that ``schema.record_row`` made *row* of, as ``write``."""
         return self.write_rows([row]) if self._has_steps else self._writing.write(row)
 
     def write_step(self, place: TurnPlace, number: int, asked: str, step: Step) -> asyncio.Future[None]:
@@ -199,7 +199,7 @@ class RunStore(RunReader):
         self._writing.post(tables.TURN_KEY, ())
 
     def set_tally(self, tally: StoredTally) -> None:
-        """Keep *tally*, in the place of an earlier one."""
+        """Keep *tally*, in place of an earlier one."""
         sql = "INSERT OR REPLACE INTO tally (level, system, policy, depth, data) VALUES (?, ?, ?, ?, ?)"
         self._writing.post(sql, [*tally[:4], schema.to_json(tally.data)])
 
@@ -225,7 +225,7 @@ class RunStore(RunReader):
 
     def replace(self, record: TurnRecord, reason: str, *, and_later: bool) -> asyncio.Future[None]:
         """
-        Store *record* in the place of an earlier one, which is put aside in the same transaction.
+        Store *record* in place of an earlier one, which is put aside in the same transaction.
 
         With *and_later* so are the turns after it, which leaned on the earlier answer. The future is done
         when it is durable.
@@ -254,7 +254,7 @@ class RunStore(RunReader):
         await in_thread(self.settle)
 
     def settle(self) -> None:
-        """The same as ``flush``, for a caller that may block."""
+        """Flush as ``flush``, for a caller that may block."""
         self._writing.flush()
 
     def set_fact(self, key: str, value: Any) -> None:
@@ -271,7 +271,7 @@ class RunStore(RunReader):
             self._writing.post(sql, (scorer, *where, value, s.unscored))
 
     def add_checks(self, checks: Iterable[CheckResult], *, anew: bool = False) -> None:
-        """Keep *checks*, each in the place of an earlier one; *anew* they wait to be published."""
+        """Keep *checks*, each in place of an earlier one; *anew* they wait to be published."""
         table = "temp.new_checked" if anew else "checked"
         for one in checks:
             self._writing.post(*insert_check(one, table))
@@ -300,7 +300,7 @@ class RunStore(RunReader):
         event: tuple[str, Any],
     ) -> None:
         """
-        Put what waits in the place of all that *scorers*, and *judge*, found before; and of all *checks*.
+        Put what waits in place of all that *scorers*, and *judge*, found before; and of all *checks*.
 
         With the *facts* and the *event* that say so, in one transaction: all of it holds, or nothing.
         """
@@ -326,5 +326,5 @@ def _event(kind: str, data: Any) -> Statement:
 
 
 def now() -> str:
-    """The time as a run's database has it: UTC, ISO 8601, milliseconds."""
+    """Return the current time as a run's database stores it: UTC, ISO 8601, milliseconds."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")

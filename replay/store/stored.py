@@ -46,12 +46,12 @@ class StoredTally(NamedTuple):
 
 
 def stored_score(row: Sequence[Any]) -> StoredScore:
-    """What a row with the score's columns holds."""
+    """Return the score in a row with the score's columns."""
     *key, value, unscored = row
     return StoredScore._make([*key, None if value is None else schema.from_json(value, object), unscored])
 
 
 def stored_verdict(row: Sequence[Any]) -> StoredVerdict:
-    """What a row with the verdict's columns holds."""
+    """Return the verdict in a row with the verdict's columns."""
     *key, data = row
     return StoredVerdict._make([*key, schema.from_json(data, object)])

@@ -32,7 +32,7 @@ class RowRange(NamedTuple):
     """Depths from ``first`` to ``last``, both included; None to the conversation's end."""
 
     def values(self, *, to_end: bool = False) -> tuple[Any, ...]:
-        """For the places in a WHERE clause."""
+        """Return the values for the placeholders of the WHERE clause."""
         last = _LAST_DEPTH if to_end or self.last is None else self.last
         return schema.to_bytes(self.conversation), self.system, self.policy, self.first, last
 
@@ -50,7 +50,7 @@ def supersede(
     span: RowRange, *, at: str, reason: str, scorers: Iterable[str], judges: Iterable[str]
 ) -> list[Statement]:
     """
-    Statements that put aside the turns in *span*; it may hold none.
+    Return the statements that put aside the turns in *span*; it may hold none.
 
     *scorers* and *judges* are the names in the tables of scores and verdicts. What they, and checks, found
     in later turns of the conversation and at its end goes as well: a judge may have seen the answers before.
@@ -68,6 +68,6 @@ def supersede(
 
 
 def superseded_turn(row: tuple[Any, ...]) -> SupersededTurn:
-    """What a row of ``SELECT_SUPERSEDED`` holds."""
+    """Return the superseded turn in a row of ``SELECT_SUPERSEDED``."""
     at, reason, *record = row
     return SupersededTurn(at, reason, schema.row_record(record))

@@ -18,7 +18,7 @@ SELECT_STEPS = f"SELECT asked, data FROM step WHERE {_WHERE} ORDER BY number"
 
 
 def insert_step(place: TurnPlace, number: int, asked: str, step: Step) -> list[Statement]:
-    """Statements that keep *step*, the one of that *number* from 0, of the turn at *place*."""
+    """Return the statements that store *step*, *number* from 0, of the turn at *place*."""
     columns = "conversation, system, policy, depth, number, asked, data"
     sql = f"INSERT INTO step ({columns}) VALUES (CAST(? AS TEXT), ?, ?, ?, ?, CAST(? AS TEXT), ?)"
     inserted = Statement(sql, (*place_values(place), number, to_bytes(asked), to_json(step)))
@@ -27,18 +27,18 @@ def insert_step(place: TurnPlace, number: int, asked: str, step: Step) -> list[S
 
 
 def drop_steps(place: TurnPlace) -> Statement:
-    """The statement that forgets the steps of the turn at *place*."""
+    """Return the statement that forgets the steps of the turn at *place*."""
     return Statement(f"DELETE FROM step WHERE {_WHERE}", place_values(place))
 
 
 def place_values(place: TurnPlace) -> tuple[Any, ...]:
-    """For the places in a WHERE clause."""
+    """Return the values for the placeholders of a WHERE clause."""
     conversation, *rest = place
     return to_bytes(conversation), *rest
 
 
 def unfinished_turn(rows: Sequence[tuple[str, str]]) -> UnfinishedTurn | None:
-    """What rows of ``SELECT_STEPS`` hold; None where there are none."""
+    """Return the unfinished turn in rows of ``SELECT_STEPS``; None if there are none."""
     if not rows:
         return None
     return UnfinishedTurn(asked=rows[0][0], steps=tuple(from_json(data, Step) for _, data in rows))

@@ -204,7 +204,7 @@ class Writer:
             )
 
     def _next_batch(self) -> tuple[list[_Item], threading.Event | None]:
-        """All that waits, up to a mark that somebody waits for."""
+        """Return all waiting items, up to a mark that somebody waits for."""
         batch: list[_Item] = []
         item = self._queue.get()
         while not isinstance(item, threading.Event):

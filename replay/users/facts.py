@@ -33,7 +33,7 @@ _NO_NAMES = frozenset(("i", "i'm", "i've", "i'd", "ok", "hi", "hello", "thanks",
 
 @lru_cache(maxsize=4096)
 def facts_in(text: str) -> tuple[UserFact, ...]:
-    """The facts that *text* states, by their looks, in order of kind; none is part of another."""
+    """Return the facts that *text* states, by their looks, in order of kind; none is part of another."""
     found: list[UserFact] = []
     for kind, pattern in KINDS.items():
         for match in pattern.finditer(text):

@@ -4,7 +4,7 @@ Whether what a user worded may be said: tests of the words alone, each with a re
 The recorded intent is known, so it needs no rubric. A wording may name nothing that only an answer to come
 could have told, no number or name that neither the intent nor the conversation has, and nothing that only
 the system has claimed; it is no turn that was said before, no goodbye, no part of another role, no thought
-and no markup, and about as long as what this user says. What fails is never mended: it is worded anew, or
+and no markup, and about as long as what this user says. What fails is never mended: it is worded again, or
 not said.
 """
 
@@ -162,7 +162,7 @@ def _said_before(text: str, wording: Wording, request: WordingRequest) -> str | 
 
 
 def _only_claimed(request: WordingRequest, known: Knowledge) -> str | None:
-    """A name or number of the reply's question that the system alone has said."""
+    """Return a name or number of the reply's question that the system alone has said."""
     asked = request.reply.rpartition(". ")[2]
     claimed = [one.value for one in facts_in(asked) if one.value.casefold() not in known.recorded]
     return claimed[0] if claimed else None

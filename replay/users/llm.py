@@ -181,7 +181,7 @@ def llm_user(
     cache: bool | Path = True,
 ) -> LlmUser:
     """
-    A user from a scenario's settings; *prompt* and *persona* are files, the prompt ours if left out.
+    Return a user from a scenario's settings; *prompt* and *persona* are files.
 
     Raises:
         ScenarioError: the adapter can't be used.

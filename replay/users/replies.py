@@ -42,7 +42,7 @@ answer."""
 
 
 def misunderstanding_in(reply: str) -> str | None:
-    """The words of *reply* that say that it was not understood; None where none do."""
+    """Return the words of *reply* that say it did not understand; None if none do."""
     found = _MISUNDERSTANDING.search(reply.replace("’", "'"))
     return found[0] if found else None
 
@@ -53,7 +53,7 @@ def is_yes_no(question: str) -> bool:
 
 
 def request_in(reply: str) -> str | None:
-    """The sentence of *reply*, as it is compared, that waits for the user; None where none does."""
+    """Return the normalized sentence of *reply* that waits for the user; None if none does."""
     question = question_in(reply)
     if question is None or not is_yes_no(question):
         return question

@@ -73,8 +73,7 @@ def _rephrasings(request: WordingRequest) -> Iterator[Wording]:
 
 
 def _unsaid(request: WordingRequest) -> str | None:
-    """The fullest wording of the intent; None where it was said, since another one says less or something
-    else."""
+    """Return the fullest wording of the intent; None if it was said already."""
     fullest = request.intents[0]
     said = {words(exchange.question) for exchange in request.history}
     return None if words(fullest) in said or words(fullest) == words(request.question) else fullest

@@ -185,7 +185,7 @@ class WorkerProcess:
 
 
 def _environment(workers: int) -> dict[str, str]:
-    """Environment variables of one of *workers* processes."""
+    """Return the environment variables of one of *workers* processes."""
     # Else each would do its arithmetic on all cores, and they would wait for one another.
     threads = {"OMP_NUM_THREADS": str(max(1, cpu_count() // workers))}
     # They find the same modules, wherever this program was started from.

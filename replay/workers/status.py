@@ -39,7 +39,7 @@ class WorkerStatus:
         """Of each, at the last look."""
 
     def joined(self, number: int, name: str) -> None:
-        """The one of that *number* is being started."""
+        """Note that the worker of that *number* is being started."""
         self._players[number] = WorkerProgress(name=name)
 
     def started(self, number: int) -> None:
@@ -49,11 +49,11 @@ class WorkerStatus:
         self._players[number].state = "lost"
 
     def count(self, number: int, turns: int = 1) -> None:
-        """That one recorded so many *turns*."""
+        """Add so many recorded *turns* to the worker of that *number*."""
         self._players[number].turns += turns
 
     def look(self) -> list[WorkerProgress]:
-        """All that ever joined, by number, with their rates since the last look."""
+        """Return the progress of every worker so far, by number, with its rates since the last call."""
         now = self._clock()
         passed = max(now - self._looked, 1e-9)
         for number, player in self._players.items():
@@ -64,7 +64,7 @@ class WorkerStatus:
 
     @asynccontextmanager
     async def shown(self, show: Callable[[Sequence[WorkerProgress]], None]) -> AsyncIterator[None]:
-        """*show* is given them now and then while the block lasts, and at its end."""
+        """Call *show* with the progress now and then while the block lasts, and at its end."""
 
         async def keep_showing() -> None:
             while True:
@@ -82,12 +82,12 @@ class WorkerStatus:
 
 
 def as_fact(players: Iterable[WorkerProgress]) -> list[dict[str, Any]]:
-    """*players* as a run's database has them."""
+    """Return *players* in the form stored in a run's database."""
     return [asdict(player) for player in players]
 
 
 def in_one_line(players: Sequence[WorkerProgress]) -> str:
-    """``3 play (12 + 11 + 9/s), 1 starting, 1 lost``, the rates in turns; empty where nobody joined yet."""
+    """Return ``3 play (12 + 11 + 9/s), 1 starting, 1 lost``, rates in turns; empty if nobody joined yet."""
     playing = [player for player in players if player.state == "playing"]
     lost = sum(player.state == "lost" for player in players)
     starting = sum(player.state == "starting" for player in players)

@@ -102,7 +102,7 @@ async def _serve(module: str, pipe: Connection, memory: int) -> None:
 
 
 def main() -> None:
-    """Entry point."""
+    """Run the worker: the entry point of its process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
     guard_streams()
     configure_from_environment()

@@ -138,7 +138,7 @@ class BotFrameworkAdapter:
 
     def activity(self, conversation: Conversation, request: ChatRequest) -> dict[str, Any]:
         """
-        The activity that puts *request*.
+        Return the activity that asks *request*.
 
         Raises:
             AdapterRefusedError: a template doesn't fit this conversation.
@@ -152,13 +152,13 @@ class BotFrameworkAdapter:
         return activity
 
     def text_of(self, activity: Activity) -> str:
-        """The text of a message, with what else is wanted of it."""
+        """Return the text of a message, with the other parts that are wanted."""
         suggested = activity.value.get("suggestedActions")
         actions = suggested.get("actions") if isinstance(suggested, Mapping) else None
         return with_titles(activity.text_at("text"), actions if self.buttons else None)
 
     def passages_in(self, answer: BotAnswer) -> tuple[Passage, ...]:
-        """The passages that the bot used for *answer*."""
+        """Return the passages that the bot used for *answer*."""
         value = [dict(activity.value) for activity in answer.activities]
         return self._passages.passages(answer, value)
 
@@ -177,7 +177,7 @@ class BotAnswer:
         self.complete = False
 
     def excerpt(self) -> str:
-        """The first words of it."""
+        """Return the first words of the answer."""
         text = " ".join(" ".join(self.texts).split())
         return f'"{text}"' if len(text) <= 200 else f'"{text[:200]}..."'
 
@@ -264,7 +264,7 @@ class BotFrameworkSession:
             answer.complete = True
 
     def _leave_out(self, late: Sequence[Activity]) -> None:
-        """What came after an answer had been taken for complete; the log says so."""
+        """Log that messages in *late* are left out: they came after an answer was taken for complete."""
         if self._after_an_answer and any(activity.text_at("type") == "message" for activity in late):
             _log.warning(
                 "%s: messages that came after an answer seemed complete were left out; "
@@ -303,7 +303,7 @@ class BotFrameworkSession:
 
     def _reply(self, answer: BotAnswer, sent: float) -> ChatReply:
         """
-        The whole answer.
+        Return the whole answer.
 
         Raises:
             AdapterReplyError: there is no text in it.
@@ -327,5 +327,5 @@ class BotFrameworkSession:
 
 
 def _number(id: str) -> str:
-    """An activity's *id* within its conversation: in one place it is "abc|0001", in another "0001"."""
+    """Return an activity's *id* within its conversation: in one place it is "abc|0001", in another "0001"."""
     return id.rpartition("|")[2]

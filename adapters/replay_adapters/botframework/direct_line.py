@@ -36,7 +36,7 @@ class Activity:
     """When it was there, by ``time.perf_counter``."""
 
     def text_at(self, name: str) -> str:
-        """The text of a field; empty where there is none."""
+        """Return the text of a field; empty if there is none."""
         found = self.value.get(name)
         return found if isinstance(found, str) else ""
 
@@ -79,7 +79,7 @@ class DirectLine:
 
     @property
     def place(self) -> str:
-        """Where it is, fit to be shown."""
+        """Return the conversation's address, without secrets."""
         return f"{self._base}/conversations/{self._id}"
 
     async def start(self) -> None:
@@ -135,7 +135,7 @@ class DirectLine:
 
     async def more(self) -> list[Activity]:
         """
-        What else was sent, by us too, at least one activity; waits for it.
+        Wait for new activities, at least one, ours included, and return them.
 
         Raises:
             AdapterError: the connection broke, or something else than activities came.
@@ -192,7 +192,7 @@ class DirectLine:
         self._socket = await self._stream.connect(_stream_url(reply, _object(reply)))
 
     def _new(self, activity_set: Mapping[str, Any], at: float) -> list[Activity]:
-        """The activities in a set that are new."""
+        """Return the activities in a set that are new."""
         watermark = activity_set.get("watermark")
         if isinstance(watermark, str | int) and str(watermark):
             self._watermark = str(watermark)
@@ -243,7 +243,7 @@ class DirectLine:
 
 
 def said_nothing(activities: Sequence[Activity]) -> str:
-    """What *activities* without any text were, for a message."""
+    """Return the kinds of *activities* that hold no text, and of their attachments, for a message."""
     kinds = [activity.text_at("type") or "?" for activity in activities]
     attached = [
         str(attachment.get("contentType"))
@@ -255,7 +255,7 @@ def said_nothing(activities: Sequence[Activity]) -> str:
 
 
 def _quoted(text: str) -> str:
-    """*text* of the service's, which may be any, as a part of an address."""
+    """Return *text* of the service's, which may be any, as a part of an address."""
     return quote(text, safe="", errors="surrogatepass")
 
 
@@ -286,7 +286,7 @@ def _stream_url(reply: HttpReply, value: Mapping[str, Any]) -> str:
 
 
 def _set_in(frame: WebSocketFrame) -> Mapping[str, Any]:
-    """The activity set in *frame*; an empty frame, which says that the stream is alive, is an empty one."""
+    """Return the activity set in *frame*; an empty frame, sent as a keep-alive, is an empty set."""
     if not frame.text.strip():
         return {}
     try:

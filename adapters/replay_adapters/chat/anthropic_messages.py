@@ -65,7 +65,7 @@ class Messages:
     def fields(
         self, system: str, extra: Mapping[str, Any], parameters: Mapping[str, Any]
     ) -> Mapping[str, Any]:
-        """The body's fields, all but the messages."""
+        """Return the body's fields, all but the messages."""
         renamed = {RENAMED.get(name, name): value for name, value in _with_tools(parameters).items()}
         told = {"system": system} if system.strip() else {}
         return {"max_tokens": self._max_tokens, **extra, **renamed, **self._ours, **told}
@@ -132,7 +132,7 @@ class Messages:
 
 
 def _with_tools(parameters: Mapping[str, Any]) -> Mapping[str, Any]:
-    """*parameters*, in which tools and their choice have this API's shape."""
+    """Return *parameters*, in which tools and their choice have this API's shape."""
     shaped = dict(parameters)
     if "tools" in shaped:
         functions = [tool.get("function") or {} for tool in shaped["tools"]]
@@ -172,18 +172,18 @@ def _blocks(message: Message) -> list[dict[str, Any]]:
 
 
 def _id(id: str | None) -> str:
-    """*id*, which may be another API's, of the characters that this one takes."""
+    """Return *id*, which may be another API's, of the characters that this one takes."""
     return re.sub("[^a-zA-Z0-9_-]", "_", id or "")
 
 
 def _input(call: ToolCall) -> Mapping[str, Any]:
-    """The arguments as an object, which they must be here; what is none stands in one."""
+    """Return the arguments as an object, as this API needs; another value is wrapped in one."""
     arguments = call.parsed_arguments
     return arguments if isinstance(arguments, dict) else {"arguments": arguments}
 
 
 def _usage(usage: Any) -> Usage | None:
-    """The counts in *usage*; None where there are none."""
+    """Return the counts in *usage*; None if there are none."""
     if not isinstance(usage, dict):
         return None
     counts = {name: token_count(count) for name, count in usage.items()}
@@ -200,7 +200,7 @@ def _usage(usage: Any) -> Usage | None:
 
 
 def _event(value: Any) -> MessageEvent:
-    """An event of any shape; what isn't as documented is passed over."""
+    """Return an event of any shape; what isn't as documented is passed over."""
     if not isinstance(value, dict):
         return MessageEvent()
     delta = value.get("delta")

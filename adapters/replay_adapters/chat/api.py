@@ -16,7 +16,7 @@ class ChatApi(Protocol):
 
     @property
     def path(self) -> str:
-        """Where it is, behind the base address."""
+        """Return the endpoint's path, to be added to the base address."""
         ...
 
     @property
@@ -26,12 +26,12 @@ class ChatApi(Protocol):
 
     @property
     def end(self) -> StreamEnd:
-        """How a stream's end is seen while it comes."""
+        """Return what recognizes a stream's end while it arrives."""
         ...
 
     @property
     def last_event(self) -> str:
-        """What ends a complete stream, for messages."""
+        """Return the name of the last event of a complete stream, for messages."""
         ...
 
     @property
@@ -42,27 +42,27 @@ class ChatApi(Protocol):
     def fields(
         self, system: str, extra: Mapping[str, Any], parameters: Mapping[str, Any]
     ) -> Mapping[str, Any]:
-        """The body's fields; messages among them are those before the history."""
+        """Return the body's fields; messages among them are those before the history."""
         ...
 
     def shaped(self, messages: Sequence[Message]) -> Iterable[Mapping[str, Any]]:
-        """*messages* as the API has them; calls and results among them are paired."""
+        """Return *messages* in the API's format; calls and results among them are paired."""
         ...
 
     def read(self, reply: HttpReply, value: Any) -> StreamedAnswer:
         """
-        What *reply*, a JSON *value*, says.
+        Return the answer in *reply*, whose JSON is *value*.
 
         Raises:
-            AdapterError: it is of another shape, or tells of an error.
+            AdapterError: it is of another shape, or reports an error.
         """
         ...
 
     def read_stream(self, reply: HttpReply) -> StreamedAnswer:
         """
-        What the events of *reply* say.
+        Return the answer in the events of *reply*.
 
         Raises:
-            AdapterError: they can't be read, or one of them tells of an error.
+            AdapterError: they can't be read, or one of them reports an error.
         """
         ...

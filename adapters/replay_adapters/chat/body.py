@@ -3,13 +3,13 @@ The JSON bodies of one conversation's requests, without encoding again what earl
 
 A body is a head (all fields from settings), the messages of the history, and the question. The head stays
 the same for a conversation, and a history grows at its end, so both are kept as bytes. What was kept is
-compared with what is asked for: under a policy whose history changes otherwise, all is encoded anew.
+compared with what is asked for: under a policy whose history changes otherwise, all is encoded again.
 
 The fields that come from settings are rendered once per conversation where that is enough, since Jinja
 takes longer for a template than all else that an ask needs.
 
 Recorded instructions stand among the messages, as they did in the log, or joined at the top where the API
-takes none there. A setting ``system`` stands in the place of all of them.
+takes none there. A setting ``system`` stands in place of all of them.
 
 It pays from the third exchange on: with 1, 5, 20 and 100 exchanges of 30 words a body takes 1.0, 1.2, 1.4
 and 2.5 us, where encoding all of it with msgspec takes 0.8, 1.9, 5.7 and 59 us.
@@ -76,7 +76,7 @@ class ChatBodies:
 
     def head(self, conversation: Conversation, request: ChatRequest, own: bool) -> bytes:
         """
-        All of *request*'s body that comes before the history; *own* where no other request has the same.
+        Return the part of *request*'s body before the history; *own* if no other request has the same.
 
         Raises:
             AdapterRefusedError: a template can't be filled in, or what comes out is not JSON.
@@ -100,7 +100,7 @@ class ChatBodies:
         return head
 
     def encoded(self, messages: Sequence[Message]) -> bytes:
-        """*messages* with a comma after each; without the instructions that don't stand among them."""
+        """Return *messages* with a comma after each; without the instructions that don't stand among them."""
         if self.prompts != "in place":
             told = instructions(messages)
             messages = [message for message in messages if message not in told]
@@ -123,7 +123,7 @@ class ChatBodies:
         return self.encoded(exchange.messages)
 
     def encoded_question(self, request: ChatRequest) -> bytes:
-        """The question's messages and the steps since."""
+        """Return the question's messages and the steps since."""
         asked_with = request.asked_with if self._as_recorded else instructions(request.asked_with)
         return self.encoded((*question_messages(request.question, asked_with), *request.steps))[:-1]
 
@@ -142,7 +142,7 @@ class ChatBody:
 
     def of(self, request: ChatRequest) -> bytes:
         """
-        The body for *request*.
+        Return the body for *request*.
 
         Raises:
             AdapterRefusedError: a template can't be filled in, or what comes out is not JSON.

@@ -35,7 +35,7 @@ class CallPieces:
         self, index: Any, *, id: Any = None, name: Any = None, piece: Any = None, arguments: Any = None
     ) -> None:
         """
-        A call, or more of one: a *piece* of its arguments, or all of them.
+        Take a call, or more of one: a *piece* of its arguments, or all of them.
 
         It is more of the last call with that *index*, unless it has another id. Some servers give every
         call the index 0, others none: then a name begins a call as well.
@@ -59,7 +59,7 @@ class CallPieces:
 
     def whole(self, *, after: int) -> tuple[ToolCall, ...]:
         """
-        The calls that name a tool. One without an id gets one that counts on *after* so many calls before.
+        Return the calls that name a tool; missing ids are numbered on from *after* earlier calls.
 
         Raises:
             ValueError: arguments are nested too deeply.
@@ -72,7 +72,7 @@ class CallPieces:
 
 
 def _arguments(call: _PartialCall) -> str:
-    """As JSON text. None at all stand for an empty object: so servers call a tool without parameters."""
+    """Return the call's arguments as JSON text; ``{}`` for none, as servers send without parameters."""
     text = whole_text(call.pieces)
     if not text.strip() and call.arguments is not None:
         whole = call.arguments

@@ -102,7 +102,11 @@ class ChatAdapter:
 
     async def send(self, body: bytes, request: ChatRequest) -> tuple[ChatReply, str | None]:
         """
-        What is answered to *body*, which puts *request*, and the id under which the server keeps it.
+        Send *body* and return the reply, and the id under which the server stores it.
+
+        Args:
+            body: The JSON to send.
+            request: The request it was made of.
 
         Raises:
             AdapterError: no answer came.
@@ -158,7 +162,7 @@ def _is_whole(reply: HttpReply) -> bool:
 
 
 def _without_text(reply: HttpReply, found: StreamedAnswer) -> AdapterReplyError:
-    """An error that says why there is no text."""
+    """Return an error that says why there is no text."""
     if found.refused:
         why, step = "answered with a refusal of the model", "that is all it has to say to this question"
     else:

@@ -42,11 +42,11 @@ class EventReader(Protocol):
     """Makes events of what is read."""
 
     def feed(self, read: bytes) -> list[StreamEvent]:
-        """The events that *read* brings to their end."""
+        """Return the events that *read* brings to their end."""
         ...
 
     def end(self) -> list[StreamEvent]:
-        """What else counts once the stream was ended by the server."""
+        """Return the last events, once the server has ended the stream."""
         ...
 
 
@@ -58,7 +58,7 @@ class _Lines:
         self._after_cr = False
 
     def feed(self, read: bytes) -> list[bytes]:
-        """The lines that end in *read*, without their ends."""
+        """Return the lines that end in *read*, without their ends."""
         if not read:
             return []
         if self._after_cr and read[:1] == b"\n":
@@ -76,7 +76,7 @@ class _Lines:
         return lines
 
     def rest(self) -> bytes:
-        """The last line, if nothing ended it."""
+        """Return the last line, if nothing ended it."""
         return b"".join(self._parts)
 
 
@@ -92,7 +92,7 @@ class ServerSentEvents:
         self._head: bytes | None = b""
 
     def feed(self, read: bytes) -> list[StreamEvent]:
-        """The events that *read* brings to their end."""
+        """Return the events that *read* brings to their end."""
         if self._head is not None:
             read = self._head + read
             if len(read) < len(BYTE_ORDER_MARK) and BYTE_ORDER_MARK.startswith(read):
@@ -133,11 +133,11 @@ class JsonLinesReader:
         self._lines = _Lines()
 
     def feed(self, read: bytes) -> list[StreamEvent]:
-        """The lines that end in *read*."""
+        """Return the lines that end in *read*."""
         return [StreamEvent(line) for line in self._lines.feed(read) if line.strip()]
 
     def end(self) -> list[StreamEvent]:
-        """The last line: it needs no end of its own."""
+        """Return the last line: it needs no end of its own."""
         rest = self._lines.rest()
         return [StreamEvent(rest)] if rest.strip() else []
 
@@ -146,7 +146,7 @@ def events_in(
     reads: Iterable[bytes], reader: EventReader, *, ended: bool = True
 ) -> list[tuple[StreamEvent, int]]:
     """
-    All events of *reads*, each with the position of the read that brought it to its end.
+    Return all events of *reads*, each with the position of the read that brought it to its end.
 
     *ended* is whether the server ended the stream; otherwise something broke it.
     """
@@ -172,7 +172,7 @@ class JsonArray(NamedTuple):
 
 def json_array(reads: Sequence[bytes]) -> JsonArray | None:
     """
-    The data of all events as one JSON array; None for a stream whose events aren't all of the usual form.
+    Return the data of all events as one JSON array; None if an event has an unusual form.
 
     If an event is of another form all the same, or isn't JSON, the array can't be decoded: no text in JSON
     has a line end in it, so nothing but what stands between two events is ever replaced.

@@ -70,7 +70,7 @@ class ChatCompletions:
     def fields(
         self, system: str, extra: Mapping[str, Any], parameters: Mapping[str, Any]
     ) -> Mapping[str, Any]:
-        """The body's fields; the messages in it are those before the history."""
+        """Return the body's fields; the messages in it are those before the history."""
         before = [{"role": "system", "content": system}] if system.strip() else []
         return {**extra, **parameters, **self._stream, "model": self._model, "messages": before}
 
@@ -161,7 +161,7 @@ def _take_rest(reply: HttpReply, chunk: Chunk, streamed: StreamedAnswer) -> None
 def usage_of(
     usage: Any, prompt: str = "prompt_tokens", completion: str = "completion_tokens"
 ) -> Usage | None:
-    """The counts in *usage* under those names; None where there are none."""
+    """Return the counts in *usage* under those names; None if there are none."""
     if not isinstance(usage, dict):
         return None
     known = [token_count(usage.get(name)) for name in (prompt, completion)]
@@ -177,12 +177,12 @@ def usage_of(
 
 
 def token_count(told: Any) -> int | None:
-    """*told* as a number of tokens; None where it can't be one."""
+    """Return *told* as a number of tokens; None if it can't be one."""
     return told if type(told) is int and 0 <= told <= MOST_TOKENS else None
 
 
 def text_in(content: Any) -> str | None:
-    """A message's content as a text; some servers send it in parts."""
+    """Return a message's content as a text; some servers send it in parts."""
     if isinstance(content, list):
         parts = [part.get("text") for part in content if isinstance(part, dict)]
         return "".join(part for part in parts if isinstance(part, str))
@@ -190,7 +190,7 @@ def text_in(content: Any) -> str | None:
 
 
 def _chunk(value: Any) -> Chunk:
-    """An event of any shape; what isn't as documented is passed over."""
+    """Return an event of any shape; what isn't as documented is passed over."""
     if not isinstance(value, dict):
         return Chunk()
     choices = []
@@ -232,7 +232,7 @@ def _content(logprobs: Any) -> Sequence[Any]:
 
 
 def logprobs_of(content: Any) -> tuple[TokenLogprobs, ...] | None:
-    """Tokens as Chat Completions and Responses list them; None where they aren't as documented."""
+    """Return the log-probabilities in *content*; None if they aren't as documented."""
     try:
         return tuple(
             TokenLogprobs(

@@ -54,7 +54,7 @@ class Responses:
     def fields(
         self, system: str, extra: Mapping[str, Any], parameters: Mapping[str, Any]
     ) -> Mapping[str, Any]:
-        """The body's fields, all but the input."""
+        """Return the body's fields, all but the input."""
         instructions = {"instructions": system} if system.strip() else {}
         return {**extra, **_renamed(parameters), **self._ours, **instructions}
 
@@ -149,7 +149,7 @@ def _usage(response: Mapping[str, Any]) -> Usage | None:
 
 
 def _renamed(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """*parameters*, which have Chat Completions' names, under those of Responses."""
+    """Return *parameters*, which have Chat Completions' names, under those of Responses."""
     renamed = dict(parameters)
     for name in ("max_tokens", "max_completion_tokens"):
         if name in renamed:
@@ -169,7 +169,7 @@ def _renamed(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _flat(tool: Any) -> Any:
-    """A tool, a choice of one or a list of them, with name and schema beside ``type`` and not below it."""
+    """Return a tool, a choice or a list of them, with name and schema moved up beside ``type``."""
     if isinstance(tool, list):
         return [_flat(one) for one in tool]
     if isinstance(tool, dict) and isinstance(tool.get("function"), dict):
@@ -178,7 +178,7 @@ def _flat(tool: Any) -> Any:
 
 
 def _parts(value: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """The parts of all messages in a response."""
+    """Yield the parts of all messages in a response."""
     for item in value["output"]:
         if isinstance(item, dict) and item.get("type") == "message":
             yield from (part for part in listed(item, "content") if isinstance(part, dict))
@@ -190,7 +190,7 @@ def _id(response: Mapping[str, Any]) -> str | None:
 
 
 def _finish(response: Mapping[str, Any]) -> str | None:
-    """Why the model stopped before its end, or else how the response ended."""
+    """Return why the model stopped early, or else the response's status; None if neither is a text."""
     details = response.get("incomplete_details")
     reason = details.get("reason") if isinstance(details, dict) else None
     found = reason or response.get("status")
@@ -198,7 +198,7 @@ def _finish(response: Mapping[str, Any]) -> str | None:
 
 
 def _event(value: Any) -> ResponseEvent:
-    """An event of any shape."""
+    """Return an event of any shape."""
     if not isinstance(value, dict):
         return ResponseEvent()
     others = {name: value.get(name) for name in ResponseEvent.__struct_fields__[1:]}

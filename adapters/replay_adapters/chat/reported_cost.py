@@ -17,7 +17,7 @@ MOST_USD = 1e6
 
 
 def reported_cost_usd(usage: Any, headers: Mapping[str, str]) -> float | None:
-    """The cost in *usage*, or in *headers*; None where neither tells one."""
+    """Return the cost in *usage*, or in *headers*; None if neither has one."""
     cost = usage.get("cost") if isinstance(usage, dict) else None
     if cost is None:
         cost = headers.get(HEADER)

@@ -36,7 +36,7 @@ _CODES = ("code", "status", "status_code", "type")
 
 
 def stream_error(reply: HttpReply, error: Any) -> AdapterError:
-    """*error*, an object or a text, as its code says."""
+    """Return *error*, an object or a text, as its code says."""
     status = None
     if isinstance(error, dict):
         status = next(filter(None, (_status(error.get(key)) for key in _CODES)), None)

@@ -62,7 +62,7 @@ class StreamedAnswer(msgspec.Struct):
 
     def take_usage(self, usage: Usage | None, told: Any, headers: Mapping[str, str] | None = None) -> None:
         """
-        The counts of an event that has some, as they are and as the server *told* them.
+        Take the counts of an event that has some, and the server's own form of them, *told*.
 
         The *headers* of a stream have no cost: they were sent before there was any.
         """
@@ -77,7 +77,7 @@ def decoded_events(
     convert: Callable[[Any], T],
 ) -> tuple[list[T], Sequence[int], bool]:
     """
-    The values of all events, for each the position of the read that ended it, and whether ``[DONE]`` came.
+    Return all events' values, the read that ended each (its index), and whether ``[DONE]`` came.
 
     *together* decodes them at once. *convert* makes one from any JSON value, for streams that aren't as
     regular as that.
@@ -110,7 +110,7 @@ def decoded_events(
 
 def check_event_stream(reply: HttpReply) -> None:
     """
-    Nothing, if *reply*, in which there is no event, may be the beginning of an event stream.
+    Make sure that *reply*, which has no event, may be the beginning of an event stream.
 
     Raises:
         AdapterReplyError: it is something else.
@@ -128,7 +128,7 @@ def decoded(
     reply: HttpReply, event: StreamEvent, number: int, decode: Callable[[bytes], Any] = decode_json
 ) -> Any:
     """
-    The value in *event*, the *number*-th of *reply*, as *decode* reads it.
+    Return the value in *event*, the *number*-th of *reply*, as *decode* reads it.
 
     Raises:
         AdapterReplyError: there is none.
@@ -148,7 +148,7 @@ def decoded(
 
 def check_complete(reply: HttpReply, streamed: StreamedAnswer, missing: str) -> None:
     """
-    Nothing, if the answer is complete; *missing* says what should have ended it.
+    Make sure that the answer is complete; *missing* says what should have ended it.
 
     Raises:
         AdapterCutOffError: a part of it had come.
@@ -179,7 +179,7 @@ def check_complete(reply: HttpReply, streamed: StreamedAnswer, missing: str) -> 
 
 
 def stream_times(reply: HttpReply, piece_reads: Sequence[int]) -> WireTimes:
-    """The moments of *reply*, whose answer's pieces came with the reads at *piece_reads*."""
+    """Return the moments of *reply*, whose answer's pieces came with the reads at *piece_reads*."""
     if not piece_reads:
         return WireTimes(sent=reply.sent, first_byte=reply.first_byte, done=reply.done)
     read_at = reply.read_at
@@ -197,7 +197,7 @@ def stream_times(reply: HttpReply, piece_reads: Sequence[int]) -> WireTimes:
 
 def streamed_passages(reply: HttpReply, path: ReplyPath) -> tuple[Passage, ...]:
     """
-    The passages at *path* in the last event that has any.
+    Return the passages at *path* in the last event that has any.
 
     Raises:
         AdapterReplyError: something else than passages stands there.

@@ -29,7 +29,7 @@ class Batches(Generic[Q, A]):
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="batches")
 
     async def put(self, question: Q) -> A:
-        """The answer to *question*. Raises whatever the function raises for it."""
+        """Return the answer to *question*. Raises whatever the function raises for it."""
         answered: asyncio.Future[A | Exception] = asyncio.get_running_loop().create_future()
         self._waiting.append((question, answered))
         self._put_soon()
@@ -39,7 +39,7 @@ class Batches(Generic[Q, A]):
         return answer
 
     async def in_its_thread(self, function: Callable[[], A]) -> A:
-        """What *function* returns, called where the answers are made."""
+        """Return the result of *function*, called in the thread that makes the answers."""
         return await asyncio.get_running_loop().run_in_executor(self._pool, function)
 
     def close(self) -> None:

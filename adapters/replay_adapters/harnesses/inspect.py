@@ -57,7 +57,7 @@ class InspectAdapter:
     """As Inspect calls it, ``openai/gpt-4o``; without it, the model of the eval in which it is played. Keys
     are read from the environment, as each provider has it."""
     agent: str | None = None
-    """``file.py@name``, or the name of an installed one, in the place of a model."""
+    """``file.py@name``, or the name of an installed one, in place of a model."""
     agent_args: Mapping[str, Any] = field(default_factory=dict)
     base_url: str | None = None
     model_args: Mapping[str, Any] = field(default_factory=dict)
@@ -65,7 +65,7 @@ class InspectAdapter:
     config: Mapping[str, Any] = field(default_factory=dict)
     """Generation settings, as in ``temperature: 0``."""
     system: str | None = None
-    """Template of the system message, in the place of the recorded system prompts."""
+    """Template of the system message, in place of the recorded system prompts."""
     tools: Sequence[Mapping[str, Any]] = ()
     """Those that the model is offered, as Chat Completions have them."""
     folder: Path = Path()
@@ -158,10 +158,10 @@ class InspectAdapter:
         self, messages: list[ChatMessage], request: ChatRequest
     ) -> tuple[ModelOutput, list[ChatMessage]]:
         """
-        What came of *messages*, and what an agent added to them before.
+        Return the output for *messages*, and the messages that an agent added before it.
 
         Raises:
-            AdapterError: nothing did; of an eval's own model also what that raised.
+            AdapterError: there is no output. A failure of an eval's own model is raised as it is.
         """
         from inspect_ai.model import GenerateConfig
 

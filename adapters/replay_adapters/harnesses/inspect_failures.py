@@ -17,7 +17,14 @@ if TYPE_CHECKING:
 
 
 def failure(error: Exception, who: str, model: Model | None) -> AdapterError:
-    """What *error*, which a provider or an agent raised, means to us."""
+    """
+    Return the adapter error for *error*, which a provider or an agent raised.
+
+    Args:
+        error: The exception.
+        who: The name of the model or agent.
+        model: The model, which knows what errors to retry; None for an agent.
+    """
     first = next((one for one in _causes(error) if type(one).__name__ != "RetryError"), error)
     told = f'"{who}" raised {one_line(first)}'
     status = next((one.status_code for one in _causes(error) if _has_status(one)), None)
@@ -50,5 +57,5 @@ def _has_status(error: Any) -> bool:
 
 
 def one_line(error: BaseException) -> str:
-    """*error* on one line."""
+    """Return *error* on one line."""
     return f"{type(error).__name__}: {' '.join(str(error).split())[:500]}"

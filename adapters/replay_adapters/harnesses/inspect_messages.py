@@ -34,7 +34,7 @@ class ShapedMessages:
         self._known: dict[tuple[Message, int], ChatMessage] = {}
 
     def of(self, messages: Sequence[Message]) -> list[ChatMessage]:
-        """*messages*, in order."""
+        """Return *messages* as messages of Inspect, in order."""
         seen: dict[Message, int] = {}
         shaped = []
         for message in messages:
@@ -72,7 +72,7 @@ def _shaped(message: Message) -> ChatMessage:
 
 def shown_history(request: ChatRequest, *, own_prompt: bool) -> Iterator[Message]:
     """
-    What *request* shows before its question.
+    Yield the messages that *request* shows before its question.
 
     With an *own_prompt* no recorded instruction is shown. An exchange with a blank answer is left out, but
     for its instructions: several providers refuse an empty message.
@@ -85,13 +85,13 @@ def shown_history(request: ChatRequest, *, own_prompt: bool) -> Iterator[Message
 
 
 def shown_question(request: ChatRequest, *, own_prompt: bool) -> list[Message]:
-    """The messages that put *request*'s question, without what followed it so far."""
+    """Return the messages that put *request*'s question, without what followed it so far."""
     asked = question_messages(request.question, request.asked_with)
     return [message for message in asked if not (own_prompt and instructions([message]))]
 
 
 def config_fields(parameters: Mapping[str, Any], known: set[str]) -> dict[str, Any]:
-    """A request's *parameters* as generation settings; others than the *known* go into the body."""
+    """Return a request's *parameters* as generation settings; others than the *known* go into the body."""
     named = {CONFIG_NAMES.get(name, name): value for name, value in parameters.items()}
     if isinstance(named.get("stop_seqs"), str):
         named["stop_seqs"] = [named["stop_seqs"]]
@@ -101,7 +101,11 @@ def config_fields(parameters: Mapping[str, Any], known: set[str]) -> dict[str, A
 
 
 def calls_of(message: Any, earlier: Sequence[Message]) -> tuple[ToolCall, ...]:
-    """The calls in an assistant's *message*; *earlier* are the messages before it since the question."""
+    """
+    Return the calls in an assistant's *message*.
+
+    *earlier* are the messages before it since the question.
+    """
     calls = tuple(
         ToolCall(id=call.id or "", name=call.function, arguments=json_text(call.arguments))
         for call in message.tool_calls or ()
@@ -110,7 +114,7 @@ def calls_of(message: Any, earlier: Sequence[Message]) -> tuple[ToolCall, ...]:
 
 
 def steps_in(messages: Sequence[ChatMessage]) -> tuple[Message, ...]:
-    """What an agent did, its *messages* since the question without its answer."""
+    """Return an agent's steps from its *messages* since the question, which don't include the answer."""
     steps: list[Message] = []
     for message in messages:
         if message.role == "assistant":
@@ -128,7 +132,11 @@ def steps_in(messages: Sequence[ChatMessage]) -> tuple[Message, ...]:
 
 
 def reply_of(output: ModelOutput, request: ChatRequest, steps: tuple[Message, ...] = ()) -> ChatReply:
-    """*output* as the answer to *request*, which may have no text; *steps* are what an agent did before."""
+    """
+    Return *output* as the answer to *request*, which may have no text.
+
+    *steps* are what an agent did before.
+    """
     done = perf_counter()
     return ChatReply(
         text=output.completion,
@@ -145,7 +153,7 @@ def reply_of(output: ModelOutput, request: ChatRequest, steps: tuple[Message, ..
 
 
 def usage_of(output: ModelOutput) -> Usage | None:
-    """Its tokens; Inspect counts those of the prompt that were in a cache beside the others."""
+    """Return the token counts of *output*, with cached prompt tokens added to those of the prompt."""
     told = output.usage
     if told is None:
         return None

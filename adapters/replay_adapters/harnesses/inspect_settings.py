@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 def made_agent(named: str, args: Mapping[str, Any], folder: Path) -> Agent:
     """
+    Return the agent that *named* names, made with *args*.
+
     Raises:
         ValueError: there is no such agent, or it doesn't take *args*.
     """
@@ -37,6 +39,8 @@ def made_agent(named: str, args: Mapping[str, Any], folder: Path) -> Agent:
 
 def tool_info(tool: Mapping[str, Any], at: str) -> ToolInfo:
     """
+    Return the tool, given as in Chat Completions, in Inspect's form.
+
     Raises:
         ValueError: *tool* is not as Chat Completions have it.
     """
@@ -58,6 +62,8 @@ def tool_info(tool: Mapping[str, Any], at: str) -> ToolInfo:
 
 def check_config(fields: Mapping[str, Any]) -> None:
     """
+    Make sure that *fields* are generation settings of Inspect.
+
     Raises:
         ValueError: there is no such generation setting, or it has another value.
     """

@@ -51,7 +51,7 @@ class LmEvalAdapter:
     gen_kwargs: Mapping[str, Any] = field(default_factory=dict)
     """How it answers: ``{max_gen_toks: 256, temperature: 0, until: ["\\n\\n"]}``."""
     system: str | None = None
-    """Template of a system message, in the place of the recorded ones, which are sent without it."""
+    """Template of a system message, in place of the recorded ones, which are sent without it."""
     prompt: str | None = None
     """Template of the whole prompt, for models without a chat template."""
     batch: int | None = None
@@ -135,7 +135,7 @@ class LmEvalAdapter:
 
     def question(self, conversation: Conversation, request: ChatRequest) -> Question:
         """
-        What the model is given of *request*.
+        Return the prompt or the chat messages to give the model for *request*.
 
         Raises:
             AdapterRefusedError: a template can't be filled in.

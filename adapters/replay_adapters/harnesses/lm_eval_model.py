@@ -22,6 +22,8 @@ Question = str | list[dict[str, Any]]
 
 def check_known(model: str) -> None:
     """
+    Make sure that lm-eval has *model*.
+
     Raises:
         ValueError: lm-eval has no *model* of that name.
     """
@@ -37,7 +39,7 @@ def check_known(model: str) -> None:
 
 def made(model: str, own: Any, model_args: Mapping[str, Any]) -> Any:
     """
-    The ``LM`` that *own* is or gives, or lm-eval's own *model* where that is None.
+    Return the ``LM`` that *own* is or returns, or lm-eval's own *model* if *own* is None.
 
     Raises:
         TypeError: it is none. Whatever making it raises, too.
@@ -56,10 +58,15 @@ def made(model: str, own: Any, model_args: Mapping[str, Any]) -> Any:
 
 def answers(lm: Any, questions: Sequence[Question], gen_kwargs: Mapping[str, Any]) -> list[Any]:
     """
-    What *lm* says to each of *questions*, in their order; blocks meanwhile.
+    Return *lm*'s answer to each of *questions*, in their order; blocks meanwhile.
+
+    Args:
+        lm: A model of lm-eval.
+        questions: Prompts, or lists of chat messages.
+        gen_kwargs: Settings for generation.
 
     Raises:
-        AdapterRefusedError: *lm* has no chat template, or that doesn't take the messages.
+        AdapterRefusedError: *lm* has no chat template, or the template refuses the messages.
     """
     from lm_eval.api.instance import Instance
 
@@ -73,7 +80,7 @@ def answers(lm: Any, questions: Sequence[Question], gen_kwargs: Mapping[str, Any
 
 
 def failure(error: Exception, model: str) -> AdapterError:
-    """What *error*, raised by the *model*, means to us."""
+    """Return the adapter error for *error*, which the *model* raised."""
     response = getattr(error, "response", None)
     status = getattr(response, "status_code", getattr(error, "status", None))
     said = " ".join(f"{getattr(response, 'text', '') or error}".split())

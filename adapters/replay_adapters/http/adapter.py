@@ -36,7 +36,7 @@ class HttpAdapter:
     """Template, as in ``http://localhost:8080/chat``."""
     answer: str | None = None
     """JMESPath of the answer in the reply, as in ``reply.text``; in a stream that of the whole answer in an
-    event, which then counts in the place of the pieces."""
+    event, which then counts in place of the pieces."""
     method: Method = "POST"
     params: Mapping[str, Any] = field(default_factory=dict)
     """Fields of the query, whose texts are templates, as in ``{q: "{{question}}"}``; a list is sent as the
@@ -44,7 +44,7 @@ class HttpAdapter:
     body: Any = None
     """JSON value whose texts are templates, as in ``{question: "{{question}}"}``; None sends no body."""
     form: Mapping[str, Any] | None = None
-    """Fields of a form, as for ``params``; sent in the place of a JSON body."""
+    """Fields of a form, as for ``params``; sent in place of a JSON body."""
     headers: Mapping[str, str] = field(default_factory=dict)
     headers_env: Mapping[str, str] = field(default_factory=dict)
     """Headers with a secret: the environment variable that holds the value, or a text such as
@@ -189,7 +189,7 @@ class HttpAdapter:
 
     @property
     def takes_seed(self) -> bool:
-        """Where a template sends it."""
+        """Return whether a template sends the seed."""
         return uses_seed(self.url, self.params, self.body, self.form)
 
     async def __aenter__(self) -> Self:

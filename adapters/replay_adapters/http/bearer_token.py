@@ -15,7 +15,9 @@ _TOKEN = re.compile(r"[!-~]+(?: +[!-~]+)*")
 
 def bearer_token(reply: HttpReply, value: Any, name: str, step: str) -> str:
     """
-    The token called *name* in *value*, the JSON of *reply*; *step* is the next step where there is none.
+    Return the token called *name* in *value*, the JSON of *reply*.
+
+    *step* is the advice to give if there is none.
 
     Raises:
         AdapterReplyError: there is none, or it holds what no header can.
@@ -36,7 +38,7 @@ def bearer_token(reply: HttpReply, value: Any, name: str, step: str) -> str:
 
 
 def lifetime_s(told: Any) -> float | None:
-    """Seconds that ``expires_in`` tells, some as a text; None where that is no time that a token can last."""
+    """Return the seconds that ``expires_in`` tells; None if no token can last for that."""
     if isinstance(told, bool) or not isinstance(told, int | float | str):
         return None
     try:

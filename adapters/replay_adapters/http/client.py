@@ -68,7 +68,7 @@ def _address(method: str, url: str) -> _Address:
 
 def sent_headers(headers: Mapping[str, str] | None) -> dict[str, str]:
     """
-    *headers* and our name.
+    Return *headers* with our ``User-Agent``.
 
     Raises:
         ValueError: one of them can't be sent.

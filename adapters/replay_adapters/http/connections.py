@@ -47,7 +47,7 @@ def new_session(
     connector: aiohttp.TCPConnector,
     trace_configs: list[aiohttp.TraceConfig] | None = None,
 ) -> aiohttp.ClientSession:
-    """A session without deadlines and cookies, that sends everything once."""
+    """Return a session without deadlines and cookies, that sends everything once."""
     session = aiohttp.ClientSession(
         connector=connector,
         timeout=aiohttp.ClientTimeout(total=None, connect=None, sock_connect=None, sock_read=None),
@@ -78,7 +78,7 @@ class StrictConnector(aiohttp.TCPConnector):
         traces: list[Trace],
         timeout: aiohttp.ClientTimeout,  # noqa: ASYNC109 - the library's parameter
     ) -> Connection:
-        """A connection on which nothing has come."""
+        """Return a connection on which nothing has been received."""
         key = req.connection_key
         _over_used.set(False)
         while True:
@@ -124,7 +124,7 @@ class StrictConnector(aiohttp.TCPConnector):
 
 
 def over_a_used_connection(error: Exception) -> bool:
-    """Whether *error* ended this task's last request because a used connection ended, without a reply."""
+    """Return whether this task's last request got no reply because a reused connection ended with *error*."""
     ended = isinstance(error, aiohttp.ServerDisconnectedError | aiohttp.ClientOSError)
     return ended and _over_used.get()
 

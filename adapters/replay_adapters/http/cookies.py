@@ -21,7 +21,7 @@ class Cookies:
         self._jar = aiohttp.CookieJar(unsafe=True)
 
     def header(self, url: URL) -> dict[str, str]:
-        """The header with those that are for *url*; none where there are none."""
+        """Return the ``Cookie`` header for *url*; empty if no cookie is for it."""
         found = self._jar.filter_cookies(url)
         if not found:
             return {}
@@ -43,10 +43,10 @@ class Extras:
 
 
 def trace_headers(traceparent: str | None) -> dict[str, str]:
-    """The header by which a server's own trace joins ours; none where there is no trace."""
+    """Return the header by which a server's own trace joins ours; empty if there is no trace."""
     return {} if traceparent is None else {"traceparent": traceparent}
 
 
 def trace_extras(request: ChatRequest) -> Extras | None:
-    """That header alone."""
+    """Return the trace header of *request* as extras; None without a trace."""
     return None if request.traceparent is None else Extras(headers=trace_headers(request.traceparent))

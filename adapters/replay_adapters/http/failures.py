@@ -24,7 +24,11 @@ SPELL_OUT_ADDRESS = (aiohttp.ClientResponseError, aiohttp.InvalidURL)
 def refusal(
     place: str, status: int, headers: Mapping[str, str], content: bytes, secrets: Secrets, key_hint: str
 ) -> AdapterError:
-    """The error for a reply with *status*, none of 2xx; *key_hint* is the next step after a 401 or 403."""
+    """
+    Return the error for a reply with *status*, none of 2xx.
+
+    *key_hint* is the next step after a 401 or 403.
+    """
     wait_s = retry_after_s(headers, datetime.now(UTC))
     said = excerpt(content, secrets)
     step = next_step(status, headers, key_hint)
@@ -34,7 +38,11 @@ def refusal(
 def refused(
     status: int | None, message: str, retry_after_s: float | None = None, *, reached: bool = False
 ) -> AdapterError:
-    """An error by *status*; *reached* is whether a 429 may have come after the question was taken in."""
+    """
+    Return an error by *status*.
+
+    *reached* is whether a 429 may have come after the question was taken in.
+    """
     if status == 429:
         # Usually turned away at the door, so that the question is in nobody's history.
         return AdapterRateLimitedError(
@@ -45,7 +53,7 @@ def refused(
 
 
 def next_step(status: int, headers: Mapping[str, str], key_hint: str) -> str:
-    """What to do about a reply with *status*, none of 2xx; *key_hint* after a 401 or 403."""
+    """Return advice on a reply whose *status* is not 2xx; for 401 and 403 that is *key_hint*."""
     if 300 <= status < 400:
         location = headers.get("Location")
         if not location:
@@ -67,7 +75,14 @@ def next_step(status: int, headers: Mapping[str, str], key_hint: str) -> str:
 
 
 def broken(error: Exception, place: str, secrets: Secrets) -> AdapterError:
-    """What *error* of the HTTP library means to us."""
+    """
+    Return the adapter error for *error* of the HTTP library.
+
+    Args:
+        error: The exception.
+        place: The address, for the message.
+        secrets: Replaced by asterisks in the message.
+    """
     # A ClientResponseError spells out the URL, query and all.
     text = error.message if isinstance(error, aiohttp.ClientResponseError) else str(error)
     reason = " ".join(secrets.hidden(text or type(error).__name__).split())

@@ -29,7 +29,7 @@ class HttpFields:
 
     def encoded(self, variables: Mapping[str, Any]) -> str:
         """
-        The fields filled in and encoded; empty for none.
+        Return the fields filled in and encoded; empty for none.
 
         Raises:
             AdapterRefusedError: a template can't be filled in, or what comes out can't be a field.
@@ -55,7 +55,7 @@ class HttpFields:
 
 
 def with_query(url: str, query: str) -> str:
-    """*url* with *query* behind what query it has already."""
+    """Return *url* with *query* behind what query it has already."""
     if not query:
         return url
     before, mark, fragment = url.partition("#")

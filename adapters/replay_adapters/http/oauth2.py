@@ -93,10 +93,10 @@ class AccessTokens:
 
     async def authorized(self, send: Callable[[dict[str, str]], Awaitable[T]]) -> T:
         """
-        What *send* gives, called with the header that holds the token; once more with a new one after a 401.
+        Return the result of *send*, called with the token's header; after a 401 once more with a new token.
 
         Raises:
-            AdapterError: there is no token, or what *send* raises.
+            AdapterError: there is no token, or *send* raised it.
         """
         token = await self._current()
         try:

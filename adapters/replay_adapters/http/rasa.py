@@ -88,10 +88,10 @@ class RasaAdapter:
 
     async def ask(self, conversation: Conversation, request: ChatRequest, sender: str) -> ChatReply:
         """
-        What the assistant answers to *request* of *sender*.
+        Return the assistant's answer to *request*, sent under the id *sender*.
 
         Raises:
-            AdapterError: nothing of use.
+            AdapterError: there is no usable answer.
         """
         body = {"sender": sender, "message": request.question}
         if self.metadata is not None:

@@ -25,7 +25,7 @@ LONGEST_PAUSE_S = 10.0**9
 
 
 def shown_url(url: str) -> str:
-    """*url* without keys, and without user, password, query and fragment: each of them may hold one."""
+    """Return *url* without keys, user, password, query and fragment, any of which may be secret."""
     try:
         parts = urlsplit(url)
         host = parts.netloc.rpartition("@")[2]
@@ -44,12 +44,12 @@ class Secrets:
         self._parts = [part for value in values for part in (value, *value.split()) if len(part) > 6]
 
     def hidden(self, text: str, *, cut: bool = False) -> str:
-        """*text* with stars for every secret in it; of a *cut* one also for half a secret at its end."""
+        """Return *text* with secrets replaced by asterisks; if *cut*, also half a secret at its end."""
         return redact(text, self._parts, cut=cut)
 
 
 def excerpt(content: bytes, secrets: Secrets) -> str:
-    """The first characters of *content* on one line, quoted, with nothing of *secrets*."""
+    """Return the first characters of *content* on one line, quoted, with nothing of *secrets*."""
     # Hidden before it is cut: half a key is still none of a log's business.
     examined = content[:EXAMINED].decode("utf-8", "replace")
     text = " ".join(secrets.hidden(examined, cut=len(content) > EXAMINED).split())
@@ -60,10 +60,10 @@ def excerpt(content: bytes, secrets: Secrets) -> str:
 
 def retry_after_s(headers: Mapping[str, str], now: datetime) -> float | None:
     """
-    What ``Retry-After`` asks for, in seconds from now, 0 or more; None where it says nothing readable.
+    Return the pause that ``Retry-After`` asks for, in seconds of 0 or more; None if there is none readable.
 
-    A date (RFC 9110, section 10.2.3) is counted from the reply's own ``Date``, so that a clock that
-    goes wrong, theirs or ours, doesn't matter; from *now* where there is none.
+    A date (RFC 9110, section 10.2.3) is counted from the reply's own ``Date``, so that a wrong clock, the
+    server's or ours, doesn't matter; from *now* if the reply has none. At most ``LONGEST_PAUSE_S``.
     """
     asked = headers.get("Retry-After", "").strip()
     if _SECONDS.fullmatch(asked):

@@ -69,7 +69,7 @@ class HttpReply(msgspec.Struct, frozen=True, kw_only=True):
         return b"".join(self.reads)
 
     def excerpt(self, part: bytes | None = None) -> str:
-        """The beginning of *part*, or of all that came, fit to be shown."""
+        """Return the beginning of *part*, or of all that came, without secrets."""
         return excerpt(self.raw if part is None else part, self.secrets)
 
     @property
@@ -80,12 +80,12 @@ class HttpReply(msgspec.Struct, frozen=True, kw_only=True):
         return _charset(named.get_content_charset("utf-8"))
 
     def text(self) -> str:
-        """The body as a text, with marks for what can't be read in its encoding."""
+        """Return the body as a text, with marks for what can't be read in its encoding."""
         return self.raw.decode(self.charset, "replace")
 
     def json(self) -> Any:
         """
-        The body as a JSON value.
+        Return the body as a JSON value.
 
         Raises:
             AdapterReplyError: it is none. The content type isn't asked, since many servers get it wrong.
@@ -99,6 +99,6 @@ class HttpReply(msgspec.Struct, frozen=True, kw_only=True):
             ) from error
 
     def unusable(self, why: str, step: str = "") -> AdapterReplyError:
-        """An error that says why it is of no use, with its beginning, and the next step."""
+        """Return an error that says why the reply is unusable, with its beginning and the next step."""
         message = f"{self.place} answered {self.status}{why}: {self.excerpt()}"
         return AdapterReplyError(f"{message}; {step}" if step else message, status=self.status)

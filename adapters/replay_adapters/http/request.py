@@ -1,4 +1,4 @@
-"""What is sent to a system: address, query and body as templates, which every conversation fills in anew."""
+"""What is sent to a system: address, query and body as templates, which every conversation fills in again."""
 
 from __future__ import annotations
 
@@ -76,6 +76,8 @@ class RequestTemplate:
 
     def filled_in(self, variables: Mapping[str, Any]) -> Request:
         """
+        Return the request with its templates filled in.
+
         Raises:
             AdapterRefusedError: a template can't be filled in.
         """

@@ -106,7 +106,7 @@ class HttpSession:
         return replace(found, raw=reply.raw) if request.keep_raw else found
 
     def _read(self, reply: HttpReply, *before: Any) -> ChatReply:
-        """The answer in *reply*; *before* are JSON values of replies before it."""
+        """Return the answer in *reply*; *before* are JSON values of replies before it."""
         system = self._system
         if system.events is not None:
             events = system.events.events(reply)
@@ -193,7 +193,7 @@ class HttpSession:
         self, request: Request, *, stream: StreamEnd | None = None, once: bool = False
     ) -> HttpReply:
         """
-        The reply to *request*, with what this conversation and the system's token add to it.
+        Return the reply to *request*, with what this conversation and the system's token add to it.
 
         *once* is for what would change a history that the system keeps.
         """

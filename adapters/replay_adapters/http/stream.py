@@ -85,7 +85,7 @@ class EventPaths:
         self._last = ReplyPath(None if self._mark else until, "until")
 
     def end(self) -> StreamEnd:
-        """What tells, read by read, that the last event of a stream has come."""
+        """Return a new ``StreamEnd`` that recognizes, read by read, the last event of a stream."""
         if self._until is None:
             return StreamEnd()
         reader, fed = self._reader(), 0
@@ -112,7 +112,7 @@ class EventPaths:
             return False  # told of once all have come
 
     def _value(self, event: StreamEvent, data: Any) -> Any:
-        """What the paths look into."""
+        """Return the value that the paths are applied to."""
         if self._format != "sse-named":
             return data
         return {"event": event.name.decode("utf-8", "replace") or "message", "data": data}
@@ -138,12 +138,12 @@ class EventPaths:
             return text
 
     def _ends(self, value: Any) -> bool:
-        """Whether *value* is that of the last event; one of another shape may tell of the beginning."""
+        """Return whether *value* is that of the last event; events of other shapes are not."""
         return bool(self._last.search(value))
 
     def events(self, reply: HttpReply) -> Events:
         """
-        The events of *reply*.
+        Return the events of *reply*.
 
         Raises:
             AdapterReplyError: there are none, or one of them isn't JSON.
@@ -195,12 +195,12 @@ class EventPaths:
             raise stream_error(reply, self._error_in(value) if told is True else told)
 
     def _error_in(self, value: Any) -> Any:
-        """What *value*, an event that is an error as a whole, says."""
+        """Return the error in *value*, an event that is an error as a whole."""
         return value["data"] or value if self._format == "sse-named" else value
 
     def answer(self, reply: HttpReply, events: Events, passages: ReplyPath, steps: ReplyPath) -> ChatReply:
         """
-        The answer that *events* of *reply* make.
+        Return the answer that *events* of *reply* make.
 
         Raises:
             AdapterCutOffError: it is not complete.
@@ -241,7 +241,7 @@ class EventPaths:
 
 def _text_at(path: ReplyPath, reply: HttpReply, value: Any) -> str | None:
     """
-    The text at *path* in *value*, an event of *reply*; None where nothing, null or false stands there.
+    Return the text at *path* in *value*, an event of *reply*; None for nothing, null or false.
 
     Raises:
         AdapterReplyError: something else stands there.
@@ -254,7 +254,7 @@ def _text_at(path: ReplyPath, reply: HttpReply, value: Any) -> str | None:
 
 
 def _texts(reply: HttpReply) -> Events:
-    """The bits of a text; half a character belongs to the bit that completes it."""
+    """Return the bits of a text; half a character belongs to the bit that completes it."""
     decoder = codecs.getincrementaldecoder(reply.charset)("replace")
     texts = [*map(decoder.decode, reply.reads)]
     if texts and reply.broken is None:

@@ -104,7 +104,7 @@ class CommandAdapter:
 
     @property
     def takes_seed(self) -> bool:
-        """Where a template sends it."""
+        """Return whether a template sends the seed."""
         return uses_seed(self.send)
 
     async def __aenter__(self) -> Self:
@@ -123,7 +123,7 @@ class CommandAdapter:
                 await keeper.close()
 
     async def start(self) -> CommandProcess:
-        """A new process."""
+        """Return a new process."""
         # A Python program's prints otherwise stay in a buffer while we wait for them.
         always = {"PYTHONUNBUFFERED": "1", "PYTHONIOENCODING": "utf-8"}
         return await start(
@@ -137,7 +137,7 @@ class CommandAdapter:
         )
 
     def line(self, conversation: Conversation, request: ChatRequest, session_id: str) -> bytes:
-        """The line that puts *request*."""
+        """Return the line that asks *request*."""
         variables = question_variables(conversation, request, self.history, session_id)
         try:
             return json.dumps(self._send.render(variables)).encode() + b"\n"
@@ -146,7 +146,12 @@ class CommandAdapter:
 
     def reply_in(self, line: OutputLine, value: Any, sent: float) -> ChatReply:
         """
-        What the program answered with *line*.
+        Return the program's answer in *line*.
+
+        Args:
+            line: The line.
+            value: Its JSON.
+            sent: When the question was sent.
 
         Raises:
             AdapterRefusedError: it says that it can't answer.
@@ -177,7 +182,7 @@ class CommandAdapter:
 
 
 class ProcessPool:
-    """The process of a conversation, or of a run: started when it is needed, anew when it is gone."""
+    """The process of a conversation, or of a run: started when it is needed, again when it is gone."""
 
     def __init__(self, adapter: CommandAdapter) -> None:
         self._adapter = adapter
@@ -187,7 +192,7 @@ class ProcessPool:
 
     async def process(self) -> CommandProcess:
         """
-        One that can be asked.
+        Return a process that can be asked.
 
         Raises:
             AdapterReplyError: the one before went out of step when nobody waited for it.
@@ -270,7 +275,7 @@ class CommandSession:
 
 def _found(command: tuple[str, ...], folder: Path) -> tuple[str, ...]:
     """
-    *command* with its program's whole path.
+    Return *command* with its program's whole path.
 
     Raises:
         ValueError: there is no such program.

@@ -43,7 +43,7 @@ class OutputLine:
         return None
 
     def excerpt(self) -> str:
-        """The line's beginning, fit to be shown."""
+        """Return the line's beginning, without secrets."""
         return excerpt(self.content, self.secrets)
 
 
@@ -225,7 +225,7 @@ class CommandProcess:
         return None
 
     async def _ended(self, rest: bytes) -> AdapterError:
-        """What it means that stdout was closed; *rest* is a line that was begun."""
+        """Return the error for a closed stdout; *rest* is an incomplete line that came before."""
         try:
             async with asyncio.timeout(self._grace_s):
                 code: int | None = await self._process.wait()

@@ -45,7 +45,7 @@ async def start(
     grace_s: float,
 ) -> CommandProcess:
     """
-    *command* as a process in *folder*, in a process group of its own that ends with us at the latest.
+    Return *command* as a process in *folder*, in a process group of its own that ends with us at the latest.
 
     Raises:
         AdapterConnectionError: it can't be started.
@@ -74,7 +74,7 @@ async def start(
 async def _spawned(
     command: Sequence[str], folder: Path, environment: dict[str, str], limit: int
 ) -> tuple[asyncio.subprocess.Process, ExitStack]:
-    """The process, and what its watcher waits for to be closed; no watcher where there is no POSIX shell."""
+    """Return the process, and what its watcher waits for; no watcher without a POSIX shell."""
     shell = shutil.which("sh") if hasattr(os, "killpg") else None
     if shutil.which(command[0]) is None:
         raise FileNotFoundError(errno.ENOENT, "there is no such program any more", command[0])
@@ -106,7 +106,7 @@ async def _spawned(
 
 
 def _secrets_in(environment: Mapping[str, str]) -> Secrets:
-    """The values of variables whose names tell of secrets: a program may print what it is given."""
+    """Return the values of variables whose names tell of secrets: a program may print what it is given."""
     named = {
         name: value for name, value in environment.items() if any(n in name.upper() for n in _SECRET_NAMES)
     }

@@ -71,7 +71,7 @@ class PythonAdapter:
 
     @property
     def takes_seed(self) -> bool:
-        """Where the target has a parameter ``request``, as ``request.seed``."""
+        """Return whether the target has a parameter ``request``, and so sees ``request.seed``."""
         return "request" in self._names
 
     def __post_init__(self) -> None:
@@ -119,10 +119,12 @@ class PythonAdapter:
 
     async def call(self, function: Callable[..., Any], given: Mapping[str, Any]) -> Any:
         """
-        What *function* returns, awaited if need be.
+        Return the result of *function*, called with the arguments *given* and awaited if need be.
+
+        A plain function runs in a thread of the adapter's own pool.
 
         Raises:
-            AdapterRefusedError: it raised something.
+            AdapterRefusedError: it raised an exception other than an ``AdapterError``.
         """
         if self._pool is None:
             raise RuntimeError("enter the adapter (async with adapter) before its first session")
@@ -197,10 +199,10 @@ def _is_async(function: Callable[..., Any]) -> bool:
 
 def _accepted(function: Callable[..., Any], offered: tuple[str, ...], target: str) -> tuple[str, ...]:
     """
-    Those of the *offered* arguments that *function* takes.
+    Return the names of the *offered* arguments that *function* takes.
 
     Raises:
-        ValueError: it needs another one.
+        ValueError: it needs another one, or its parameters can't be read.
     """
     try:
         parameters = inspect.signature(function).parameters.values()
@@ -221,7 +223,7 @@ def _accepted(function: Callable[..., Any], offered: tuple[str, ...], target: st
 
 def _reply(returned: Any, target: str, steps: Sequence[Message]) -> ChatReply:
     """
-    What *returned* says; calls without ids count on after those of the *steps* so far.
+    Return the reply that *returned* stands for; calls without ids are numbered on from those of *steps*.
 
     Raises:
         AdapterReplyError: *returned* is no answer.

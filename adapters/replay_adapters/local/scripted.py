@@ -106,7 +106,7 @@ class ScriptedFault:
         )
 
     def error(self) -> AdapterError:
-        """The error to raise; ``hang`` has none."""
+        """Return the error to raise; ``hang`` has none."""
         status = self.status or 429 if self.kind == "rate-limited" else self.status
         at_the_door = self.kind in ("connection", "rate-limited")
         passing = self.kind == "refused" and status is not None and (status in (408, 409) or status >= 500)
@@ -173,10 +173,10 @@ class ScriptedAdapter:
 
     def answer_for(self, conversation: Conversation, depth: int) -> ScriptedAnswer:
         """
-        What the script says at *depth* of *conversation*.
+        Return the scripted answer to the turn at *depth* of *conversation*.
 
         Raises:
-            AdapterReplyError: it says nothing there.
+            AdapterReplyError: the script has none.
         """
         if not self._scripts and isinstance(self.answers, str):
             references = (

@@ -62,7 +62,7 @@ class SentenceIndex:
                 number += 1
 
     def rarity(self, term: str) -> float:
-        """Inverse document frequency; highest for a stem in no sentence at all."""
+        """Return the inverse document frequency; highest for a stem in no sentence at all."""
         frequency = self._frequency[term]
         return math.log1p((len(self.sentences) - frequency + 0.5) / (frequency + 0.5))
 
@@ -81,18 +81,18 @@ class SentenceIndex:
                 scores[number] = scores.get(number, 0.0) + share * held
 
     def news(self, sentence: int, terms: Collection[str]) -> float:
-        """The share of a sentence's stems that are not among *terms*."""
+        """Return the share of a sentence's stems that are not among *terms*."""
         stems = self._stems[sentence]
         return sum(stem not in terms for stem in stems) / max(len(stems), 1)
 
     def sentences_equal_to(self, text: str) -> Sequence[int]:
-        """The numbers of the sentences that say just *text*, whatever its case and punctuation."""
+        """Return the numbers of the sentences that say just *text*, whatever its case and punctuation."""
         return self._same.get(_plain(text), ())
 
 
 @lru_cache(maxsize=256)
 def index_of(texts: tuple[str, ...]) -> SentenceIndex:
-    """The index of passages with *texts*; kept, since every policy plays the same conversations."""
+    """Return the index of passages with *texts*; kept, since every policy plays the same conversations."""
     paragraphs: list[Sequence[str]] = []
     passage_of: list[int] = []
     for number, text in enumerate(texts):

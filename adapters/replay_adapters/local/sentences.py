@@ -44,7 +44,7 @@ _WORD = re.compile(r"\w")
 
 
 def split_sentences(paragraph: str) -> list[str]:
-    """The sentences of *paragraph*, spaces straightened; those without a word are left out."""
+    """Return the sentences of *paragraph*, spaces straightened; those without a word are left out."""
     found, begin = [], 0
     for end in _END.finditer(paragraph):
         before = _LAST_WORD.search(paragraph[max(0, end.start() - _LONGEST) : end.start()])

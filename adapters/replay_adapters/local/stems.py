@@ -95,7 +95,7 @@ _IRREGULAR = {
 
 @lru_cache(maxsize=65_536)
 def stem(word: str) -> str:
-    """*word*, in lower case, without plural, possessive and the endings of tense; "met" is "meet"."""
+    """Return *word*, in lower case, without plural, possessive and the endings of tense; "met" is "meet"."""
     word = _POSSESSIVE.sub("", word)
     word = _IRREGULAR.get(word, word)
     if len(word) <= 3 or not word.isalpha():
@@ -113,6 +113,6 @@ def stem(word: str) -> str:
 
 @lru_cache(maxsize=4096)
 def content_stems(text: str) -> tuple[str, ...]:
-    """The stems of the words that carry meaning, each once, in order of appearance."""
+    """Return the stems of the words that carry meaning, each once, in order of appearance."""
     words = (match[0] for match in WORD.finditer(text.casefold()))
     return tuple(dict.fromkeys(stem(word) for word in words if word.replace("’", "'") not in _STOPWORDS))

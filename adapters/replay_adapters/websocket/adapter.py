@@ -145,7 +145,7 @@ class WebSocketAdapter:
 
     @property
     def takes_seed(self) -> bool:
-        """Where a template sends it."""
+        """Return whether a template sends the seed."""
         return uses_seed(self.send)
 
     async def __aenter__(self) -> Self:

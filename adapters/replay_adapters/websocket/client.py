@@ -58,7 +58,7 @@ class WebSocketFrame:
         return None
 
     def excerpt(self) -> str:
-        """The frame's beginning, fit to be shown."""
+        """Return the frame's beginning, fit to be shown."""
         return excerpt(self.text.encode("utf-8", "replace"), self.secrets)
 
 
@@ -74,9 +74,11 @@ class ClosedFrame:
 
     def error(self, *, partial: str = "", asked: bool = True) -> AdapterError:
         """
-        What it means that the connection ended now.
+        Return the error for a connection that ended now.
 
-        *partial* is what had come of an answer; *asked* says whether the question was sent.
+        Args:
+            partial: The part of the answer that had come.
+            asked: Whether the question was sent.
         """
         how = f"with code {self.code}" if self.code else "without saying why"
         ended = f"{self.place}: the connection was closed {how}" + (f" ({self.said})" if self.said else "")
@@ -135,7 +137,7 @@ class Socket:
 
     async def receive(self) -> WebSocketFrame | ClosedFrame:
         """
-        The next frame, or the connection's end, after which there is nothing to be received.
+        Return the next frame, or the connection's end, after which there is nothing to be received.
 
         Raises:
             AdapterReplyError: what came is too large, no text, or no WebSocket frame.
@@ -143,7 +145,7 @@ class Socket:
         return _given(await self._received.get())
 
     async def received(self) -> WebSocketFrame | ClosedFrame | None:
-        """As ``receive``, but None where nothing is there yet."""
+        """Return the next frame or the end, as ``receive``, but None if none has come yet."""
         if self._received.empty():
             await Incoming(self._response.get_extra_info("socket")).taken_in()
         return None if self._received.empty() else _given(self._received.get_nowait())
@@ -152,7 +154,7 @@ class Socket:
         """Say goodbye and close; soon, even where the other side doesn't answer."""
         self._reading.cancel()
         await asyncio.gather(self._reading, return_exceptions=True)
-        # The library's own limit starts anew with every frame that still comes, and they may never end.
+        # The library's own limit starts again with every frame that still comes, and they may never end.
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_CLOSING_S):
                 await self._response.close()
@@ -242,7 +244,7 @@ class WebSocketClient:
 
     async def connect(self, url: str, headers: Mapping[str, str] | None = None) -> Socket:
         """
-        A connection to *url*, opened with *headers* beside those of all.
+        Return a connection to *url*, opened with *headers* beside those of all.
 
         Raises:
             AdapterError: there is none to be had. Nothing has been asked then.
@@ -285,7 +287,7 @@ class WebSocketClient:
 
 
 def _unasked(error: AdapterError) -> AdapterError:
-    """*error* of an ask whose question was not sent yet."""
+    """Return *error* of an ask whose question was not sent yet."""
     error.reached = False
     return error
 

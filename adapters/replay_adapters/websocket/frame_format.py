@@ -47,7 +47,7 @@ class FrameFormat:
 
     def text_of(self, value: Any) -> str:
         """
-        *value*, a rendered template, as a frame's text.
+        Return *value*, a rendered template, as a frame's text.
 
         Raises:
             AdapterRefusedError: it can't be one.
@@ -63,7 +63,7 @@ class FrameFormat:
 
     def value_in(self, frame: WebSocketFrame) -> Any:
         """
-        The JSON value in *frame*.
+        Return the JSON value in *frame*.
 
         Raises:
             AdapterReplyError: there is none.
@@ -128,7 +128,7 @@ class AnswerBuilder:
 
     def reply(self, sent: float, place: str) -> ChatReply:
         """
-        The whole answer.
+        Return the whole answer.
 
         Raises:
             AdapterReplyError: it is empty.

@@ -104,7 +104,7 @@ class WebSocketSession:
             raise path.unusable(answer.last, "gives no session id up to the session's first answer")
 
     async def _open(self, request: ChatRequest) -> Socket:
-        """The connection to ask over, as it is or new."""
+        """Return the connection to ask over, as it is or new."""
         if self._socket is not None:
             with parse_errors_as_bad_reply(self._socket.place):
                 ended = await self._ended_or_late(self._socket)
@@ -138,7 +138,7 @@ class WebSocketSession:
 
     async def _ended_or_late(self, socket: Socket) -> ClosedFrame | None:
         """
-        The connection's end, if it ended since the last answer.
+        Return the connection's end, if it ended since the last answer.
 
         Raises:
             AdapterReplyError: more of that answer came when it was held for complete.
@@ -159,7 +159,7 @@ class WebSocketSession:
 
     def _read(self, frame: WebSocketFrame) -> Any:
         """
-        The value in *frame*, with the session's id taken from it.
+        Return the value in *frame*, with the session's id taken from it.
 
         Raises:
             _ReportedError: it says that the system failed.

@@ -45,12 +45,12 @@ class Model:
 
     @property
     def signature(self) -> str:
-        """Who it is, as in ``openai/small-model@1a2b3c4d5e6f``; one word."""
+        """Return the name and a hash of the identity as one word: ``openai/small-model@1a2b3c4d5e6f``."""
         own = "" if self.takes_parameters else "+own-parameters"
         return f"{'_'.join(self.name.split())}@{short_hash(self.identity)}{own}"
 
     def sent_parameters(self, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Those of *parameters* that go to the adapter."""
+        """Return the parameters to send: *parameters* if the adapter takes any, else an empty mapping."""
         return parameters if self.takes_parameters else {}
 
 
@@ -70,7 +70,7 @@ class Question:
 
     @property
     def key(self) -> bytes:
-        """What its reply is kept under."""
+        """Return the key of the reply in the cache."""
         return question_key(self.model, self.prompt, self.parameters, self.sample)
 
 
@@ -87,7 +87,7 @@ class CachingClient:
 
     async def reply(self, ask: Question, *, once: bool) -> tuple[ChatReply, bool]:
         """
-        The reply, and whether it was there already.
+        Return the reply, and whether it came from the cache.
 
         Raises:
             AdapterError: no reply came.
@@ -120,12 +120,20 @@ class CachingClient:
 
 
 def question_key(model: Model, prompt: str, parameters: Mapping[str, Any], sample: str) -> bytes:
-    """What a reply is kept under: everything that could change it."""
+    """
+    Return the cache key of one ask: a hash over everything that could change the reply.
+
+    Args:
+        model: The model that is asked; its identity is part of the key.
+        prompt: The text that is sent.
+        parameters: The sampling parameters as sent.
+        sample: A label that tells several asks of the same prompt apart.
+    """
     return content_key(prompt, model.identity, dict(parameters), sample)
 
 
 def read_reply(cache: DiskCache, key: bytes) -> ChatReply | None:
-    """The reply that *cache* keeps under *key*, if it is there and can be read."""
+    """Return the reply cached under *key*; None if there is none or it can't be read."""
     for value in cache.get([key]).values():
         with suppress(ValueError, msgspec.ValidationError):  # one of another version is asked for again
             return convert_to(json.loads(value), ChatReply)
@@ -133,7 +141,7 @@ def read_reply(cache: DiskCache, key: bytes) -> ChatReply | None:
 
 
 def reply_bytes(reply: ChatReply) -> bytes:
-    """*reply* as a cache keeps it: without its raw form, and without its times, which are of this day."""
+    """Return *reply* as bytes for a cache, without its raw form and its times."""
     plain = msgspec.to_builtins(msgspec.structs.replace(reply, times=None, raw=None))
     # Plain JSON escapes what UTF-8 refuses, such as half a surrogate pair.
     return json.dumps(plain).encode()

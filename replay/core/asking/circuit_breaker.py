@@ -22,12 +22,12 @@ class CircuitBreaker(Protocol):
     """Why nothing more is to be asked; to be raised once the failure is recorded."""
 
     def answered(self, name: str) -> None:
-        """An ask of the endpoint *name* was answered."""
+        """Count an answered ask of the endpoint *name*."""
         ...
 
     async def failed(self, name: str, error: AdapterError) -> None:
         """
-        An ask of the endpoint *name* failed for good.
+        Count a final failure of an ask of the endpoint *name*.
 
         Raises:
             RunStoppedError: it refuses our key and has answered nothing yet. The ask counts as not made:
@@ -116,5 +116,5 @@ class Breaker:
 
 
 def _printable_error(error: AdapterError) -> str:
-    """What *error* says; a system's own words in it must not move the cursor of whoever reads it."""
+    """Return the message of *error* with unprintable characters replaced by spaces, safe for a terminal."""
     return "".join(letter if letter.isprintable() else " " for letter in str(error))

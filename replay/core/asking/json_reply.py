@@ -18,7 +18,7 @@ class _NonJsonConstantError(ValueError):
 
 
 def _refuse_constant(constant: str) -> NoReturn:
-    """NaN and Infinity stand for numbers that there are none of (RFC 8259, section 6)."""
+    """Refuse NaN and Infinity, which JSON does not have (RFC 8259, section 6)."""
     raise _NonJsonConstantError(f"the object holds {constant}, which is no JSON")
 
 
@@ -27,7 +27,7 @@ _DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
 
 def first_object(text: str, keys: Collection[str]) -> dict[str, Any] | None:
     """
-    The first JSON object in *text* that has all *keys*, or else the first one at all.
+    Return the first JSON object in *text* that has all *keys*, or else the first one at all.
 
     Prose and code fences around it are passed over.
     """
@@ -51,7 +51,7 @@ def first_object(text: str, keys: Collection[str]) -> dict[str, Any] | None:
 
 
 def json_problem(text: str) -> str:
-    """Why no JSON object could be read from *text*, in words that a model can act on."""
+    """Return why no JSON object could be read from *text*, in words that a model can act on."""
     place = text.find("{")
     if place < 0:
         return "the reply holds no JSON object"

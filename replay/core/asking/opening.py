@@ -10,7 +10,7 @@ from replay.core.asking.retries import Endpoint
 
 @asynccontextmanager
 async def open_all(parts: Iterable[object]) -> AsyncIterator[None]:
-    """Those of *parts* that are async context managers, each entered once, for as long as the block lasts."""
+    """Enter those of *parts* that are async context managers, each object once, until the block ends."""
     async with AsyncExitStack() as stack:
         for part in {id(part): part for part in parts}.values():
             if isinstance(part, AbstractAsyncContextManager):
@@ -19,5 +19,5 @@ async def open_all(parts: Iterable[object]) -> AsyncIterator[None]:
 
 
 def open_endpoints(endpoints: Iterable[Endpoint]) -> AbstractAsyncContextManager[None]:
-    """The adapters of *endpoints*, which may share them."""
+    """Return a context manager that keeps the adapters of *endpoints* open; endpoints may share them."""
     return open_all(one.adapter for one in endpoints)

@@ -50,6 +50,8 @@ class Prompt:
 
     def render(self, variables: Mapping[str, Any]) -> str:
         """
+        Return the prompt filled in with *variables*.
+
         Raises:
             PromptError: an expression can't be evaluated.
         """
@@ -60,5 +62,5 @@ class Prompt:
 
 
 def short_hash(text: str) -> str:
-    """The beginning of *text*'s SHA-256, enough to tell prompts and settings apart."""
+    """Return the beginning of *text*'s SHA-256 hash, enough to tell prompts and settings apart."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]

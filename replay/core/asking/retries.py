@@ -64,7 +64,7 @@ class Watcher(Protocol):
     def sent(self, attempt: int) -> None: ...
 
     def failed(self, attempt: int, error: AdapterError, pause_s: float | None) -> None:
-        """*pause_s* later it is tried again; None where it was the last attempt."""
+        """Note a failed attempt; the next one follows after *pause_s*, or none if that is None."""
         ...
 
 
@@ -151,7 +151,7 @@ class RetryingClient:
         watcher: Watcher | None = None,
     ) -> ChatReply:
         """
-        The reply to a question that belongs to no conversation; *about* is its session's id.
+        Return the reply to a question outside any conversation; *about* is the id of its session.
 
         Raises:
             AdapterError: none came.
@@ -166,7 +166,7 @@ class RetryingClient:
     def _retry_delay(
         self, error: AdapterError, attempt: int, since_failure_s: float, place: tuple[object, ...]
     ) -> float | None:
-        """Seconds to wait before asking again, the same in each run; None when the failure is final."""
+        """Return the seconds to wait before asking again, equal in each run; None for a final failure."""
         patience = self._patience
         if not error.retryable or attempt >= patience.attempts:
             return None
@@ -209,7 +209,12 @@ class UnopenedSession:
 
 async def ask_within(session: Session, request: ChatRequest, timeout_s: float) -> ChatReply:
     """
-    Return the reply to one attempt, with stars for the keys that this process was given.
+    Return the reply to one attempt, with secrets replaced by asterisks.
+
+    Args:
+        session: The session to ask in.
+        request: The request.
+        timeout_s: The time limit for this attempt, in seconds.
 
     Raises:
         AdapterTimeoutError: *timeout_s* passed.

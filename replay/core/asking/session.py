@@ -18,10 +18,13 @@ async def open_session(
     adapter: Adapter, conversation: Conversation, unclosed: Callable[[AdapterError], None] = lambda _: None
 ) -> AsyncIterator[Session]:
     """
-    A session of *adapter* for *conversation*.
+    Open a session of *adapter* for *conversation* until the block ends.
 
-    Where it can't be closed all was asked and answered by then, so that is no failure of the block: it is
-    logged, and handed to *unclosed*.
+    Args:
+        adapter: The system's adapter.
+        conversation: The conversation that is replayed.
+        unclosed: Called with the error if closing fails. That is logged and is no failure of the block, since
+            everything was asked and answered by then.
 
     Raises:
         AdapterError: it can't be opened.
@@ -51,10 +54,10 @@ async def open_session(
 
 async def usable_reply(session: Session, request: ChatRequest) -> ChatReply:
     """
-    The reply to *request*, with stars for the keys that this process was given.
+    Return the adapter's reply to *request*, with secrets replaced by asterisks.
 
     Raises:
-        AdapterReplyError: it calls tools in the place of a text, and whoever asks runs none.
+        AdapterReplyError: it calls tools in place of a text, and whoever asks runs none.
         AdapterError: none came.
     """
     reply = redact_reply(await session.ask(request))

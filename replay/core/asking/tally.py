@@ -72,7 +72,7 @@ class AskTally:
         self.problems += [problem for problem in other.problems if problem not in self.problems]
 
     def sentences(self) -> Iterator[str]:
-        """What a reader of the numbers should know of it."""
+        """Yield sentences on usage, failed asks and problems, for a report's notes."""
         yield f"{_usage_text(self)}."
         if self.failed_asks:
             first = " ".join((self.first_failure or "").split())
@@ -100,7 +100,7 @@ def _asks(count: int) -> str:
 
 
 def total(tallies: Iterable[AskTally]) -> AskTally:
-    """What all *tallies* count together, as of a run that was resumed."""
+    """Return the sum of all *tallies*, as for a run that was resumed."""
     summed = AskTally()
     for one in tallies:
         summed.add(one)

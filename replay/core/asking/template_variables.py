@@ -42,16 +42,24 @@ def template_variables(
     conversation: Conversation, request: ChatRequest | None = None, *, session_id: str | None = None
 ) -> Mapping[str, Any]:
     """
-    What a template may use to put *request*; without one, to open or close a session.
+    Return the variables that a template may use for a request, or for opening or closing a session.
 
-    ``question``, ``depth``, ``history`` (objects with ``question`` and ``answer``, which is empty where it is
-    not shown), ``messages`` (all of it, as Chat Completions have it, with recorded instructions and calls of
-    tools), ``system_prompt`` (the instructions up to the question, separated by blank lines),
-    ``conversation`` (``id``, ``title``, ``section``, ``background``), ``passage`` (all passages, separated by
-    blank lines), ``passages`` (objects with ``id``, ``title``, ``text``), ``session_id``, ``seed`` (None
-    unless the scenario says ``play.seed_per_repeat``) and ``traceparent`` (None unless it has ``telemetry``).
-    Gold answers and standalone questions are not among them. Within ``{each: ...}`` there is ``message``
-    besides: ``id``, ``role``, ``content``, ``tool_calls``, ``tool_call_id`` and ``name``.
+    ``question``, ``depth``, ``history`` (objects with ``question`` and ``answer``; the answer is empty where
+    the view hides it), ``messages`` (the whole request as Chat Completions messages, with recorded
+    instructions and tool calls), ``system_prompt`` (the instructions up to the question, separated by blank
+    lines), ``conversation`` (``id``, ``title``, ``section``, ``background``), ``passage`` (all passages,
+    separated by blank lines), ``passages`` (objects with ``id``, ``title``, ``text``), ``session_id``,
+    ``seed`` (None unless the scenario says ``play.seed_per_repeat``) and ``traceparent`` (None unless it has
+    ``telemetry``). Gold answers and standalone questions are not among them. Within ``{each: ...}`` there is
+    also ``message``: ``id``, ``role``, ``content``, ``tool_calls``, ``tool_call_id`` and ``name``.
+
+    Args:
+        conversation: The conversation that is replayed.
+        request: The request to send; None when a session is opened or closed. The question is then empty.
+        session_id: The id of the session, if it has one.
+
+    Returns:
+        A mapping from name to value; a value is computed when it is first read.
     """
     asked = ChatRequest(question="", history=(), depth=1) if request is None else request
     return _Variables(
@@ -81,7 +89,7 @@ def template_variables(
 
 def _each_message(request: ChatRequest, session: str) -> list[dict[str, Any]]:
     """
-    The messages of *request* with all fields that one of them may have, and ids.
+    Return the messages of *request* with all fields that one of them may have, and ids.
 
     A message has the same id in each request of a *session* whose history only grows, and no two have the
     same: there are servers that put them into a database by it, or together with those they know.

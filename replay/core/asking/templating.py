@@ -129,7 +129,7 @@ def _messages(
     condition: Callable[[Mapping[str, Any]], Any] | None,
     variables: Mapping[str, Any],
 ) -> list[Any]:
-    """*each* rendered for every message for which *condition* holds, without fields that come out null."""
+    """Return *each* rendered for every message that meets *condition*, without null fields."""
     found = ({**variables, "message": message} for message in variables[EACH_MESSAGE])
     return [_without_nulls(each(own)) for own in found if condition is None or condition(own)]
 
@@ -145,7 +145,7 @@ def _names(value: Any) -> frozenset[str]:
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """All texts in *value*, keys aside."""
+    """Yield all texts in *value*, keys aside."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping | Sequence):
@@ -158,7 +158,7 @@ _Parts = tuple[list[str], list[tuple[str, ...]]]
 
 def _read(text: str) -> tuple[frozenset[str], _Parts | None]:
     """
-    The variables of the template in *text*, and its parts; none of its expressions is computed.
+    Return the names of the variables in the template *text*, and its parts; nothing is evaluated.
 
     Raises:
         ValueError: *text* is not a template, or uses a filter or a test that there is none of.
@@ -177,7 +177,7 @@ _CONSTANT = "a constant"
 
 
 class _NoConstants(NodeTransformer):
-    """Puts a variable in the place of each constant."""
+    """Puts a variable in place of each constant."""
 
     def visit_Const(self, node: nodes.Const) -> nodes.Node:
         return nodes.Name(_CONSTANT, "load", lineno=node.lineno, environment=node.environment)
@@ -192,7 +192,7 @@ class _NoConstants(NodeTransformer):
 
 def _parts(tree: nodes.Template) -> _Parts | None:
     """
-    The constant texts around the names in *tree*, one more than there are names, and the names' parts.
+    Return the constant texts around the names in *tree*, one more than names, and the names' parts.
 
     None where something else is in it.
     """
@@ -213,7 +213,7 @@ def _parts(tree: nodes.Template) -> _Parts | None:
 
 
 def _path(node: nodes.Node) -> tuple[str, ...]:
-    """``("conversation", "id")`` for ``conversation.id``; empty for anything but names with dots."""
+    """Return ``("conversation", "id")`` for ``conversation.id``; empty for anything but names with dots."""
     if isinstance(node, nodes.Name):
         return (node.name,)
     # What a dict has as an attribute, Jinja takes rather than an item of that name.

@@ -31,7 +31,7 @@ def code_may_run() -> Iterator[None]:
 
 @contextmanager
 def code_forbidden() -> Iterator[None]:
-    """Within the block something is built by name; only ``code_may_run`` around it lets that run code."""
+    """Forbid running code while something is built by name, unless ``code_may_run`` surrounds the block."""
     before = _open.set(code_runs())
     try:
         yield

@@ -50,7 +50,7 @@ _LIKE_A_NUMBER = re.compile(r"(?:0x[0-9a-f]*|[0-9]+)")
 
 
 def addresses_of(name: str) -> list[str]:
-    """All addresses of the host *name*; none when it is unknown."""
+    """Return all addresses of the host *name*; none if it is unknown."""
     try:
         found = socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
@@ -62,7 +62,7 @@ def hosts_to_confirm(
     settings: Iterable[Mapping[str, Any]], *, resolve: Callable[[str], Iterable[str]] = addresses_of
 ) -> list[str]:
     """
-    The hosts in *settings* that are to be confirmed, each once, as they are to be named.
+    Return the hosts in *settings* that need confirmation, each once, in the form to confirm.
 
     A host is found in every text that is or holds a URL, and in those that are called url, host or
     the like. It needs no confirmation if it is an address of this machine or of a private or
@@ -83,7 +83,7 @@ def hosts_to_confirm(
 
 def addresses_in(settings: Any) -> Iterator[str]:
     """
-    The hosts in *settings*, with their ports where they are given, as they are written there.
+    Yield the hosts in *settings* as written there, with ports if given.
 
     They are found where a text is a URL or is called url, host or the like, and not within other texts.
     """
@@ -115,7 +115,7 @@ def check_confirmed(hosts: Iterable[str], confirmed: Iterable[str]) -> None:
 
 
 def canonical(host: str) -> str:
-    """*host* as it is compared: lower case, without brackets and last dot, in ASCII (IDNA)."""
+    """Return *host* in its canonical form: lower case, no brackets or last dot, in ASCII (IDNA)."""
     text = host.strip().lower()
     if text.startswith("[") and text.endswith("]"):
         text = text[1:-1]
@@ -128,7 +128,7 @@ def canonical(host: str) -> str:
 
 
 def _texts(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
-    """All texts in *value*, each with the name of the setting that it belongs to."""
+    """Yield all texts in *value*, each with the name of its setting."""
     if isinstance(value, str):
         yield value, key
     elif isinstance(value, Mapping):
@@ -142,7 +142,7 @@ def _texts(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
 
 
 def _authorities(text: str, *, is_address: bool) -> Iterator[str]:
-    """What stands where *text* has, or could have, a host, with user and port if they are there."""
+    """Yield the parts of *text* that are, or could be, a host, with user and port if given."""
     stripped = text.strip()
     yield from _addresses(stripped, is_address=is_address)
     for url in _URL.finditer(stripped):
@@ -151,7 +151,7 @@ def _authorities(text: str, *, is_address: bool) -> Iterator[str]:
 
 
 def _addresses(text: str, *, is_address: bool) -> Iterator[str]:
-    """The same, of a *text* that is one as a whole."""
+    """Yield the host of *text*, if it is an address as a whole."""
     whole = _WHOLE.match(text) if is_address or _URL.match(text) else None
     if whole:
         if (whole["scheme"] or "").lower() not in _NO_NETWORK:
@@ -161,7 +161,7 @@ def _addresses(text: str, *, is_address: bool) -> Iterator[str]:
 
 
 def _host(authority: str) -> str | None:
-    """The host in *authority* in canonical form; None where programs could disagree on it."""
+    """Return the host in *authority* in canonical form; None if programs could disagree on it."""
     if not authority.isascii() or re.search(r"[\\\s\x00-\x1f\x7f]", authority) or authority.count("@") > 1:
         return None
     found = re.fullmatch(r"(?:[^@]*@)?(\[[^\[\]]+\]|[^:\[\]]+)(?::[0-9]*)?", authority)

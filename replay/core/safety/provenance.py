@@ -68,10 +68,15 @@ def check_consent(
     actions: UntrustedActions | None, *, allow_code: bool, say: str = "allow_code=True"
 ) -> None:
     """
-    Make sure that the caller wants *actions*, if there are any; *say* is how to consent.
+    Make sure that the caller allows *actions*, if there are any.
+
+    Args:
+        actions: What the run would do; None for nothing.
+        allow_code: Whether the caller allows it.
+        say: How to allow it, for the message.
 
     Raises:
-        RunError: *allow_code* doesn't say so.
+        RunError: *actions* are not allowed.
     """
     if actions and not allow_code:
         raise RunError(f"{actions.text()}\nif you trust where it came from, say {say}")

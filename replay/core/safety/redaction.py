@@ -129,7 +129,7 @@ def keep_secret(value: str) -> None:
     Hide *value*, and each of its words, wherever a reply, a failure or a log would show it.
 
     Words that could as well be an answer's (fewer than 8 characters, or letters alone and fewer than 20)
-    are left: an answer with stars in the place of "english" would be scored for what nobody said. Of what
+    are left: an answer with stars in place of "english" would be scored for what nobody said. Of what
     stands in an address each part that looks drawn by lot is a word, and so is all of it without escapes.
     """
     global _known
@@ -145,9 +145,12 @@ def _is_telling(word: str) -> bool:
 
 def redact(text: str, more: Iterable[str] = (), *, cut: bool = False) -> str:
     """
-    *text* with ``***`` for every secret in it, however it is spelled, and for the words in *more*.
+    Return *text* with ``***`` for each known secret, however encoded, and for the words in *more*.
 
-    Where the text was *cut* off, half a secret at its end is hidden too.
+    Args:
+        text: Any text.
+        more: Further secrets, besides those that this process was given.
+        cut: Whether the text was cut off; then half a secret at its end is masked too.
     """
     words = SecretMatcher((*_known.plain, *more)) if more else _known
     return _mask(text, words.places(text, cut=cut))
@@ -164,7 +167,7 @@ def _mask(text: str, places: Iterable[tuple[int, int]]) -> str:
 
 def redact_pieces(text: str) -> str:
     """
-    *text*, a reply as it came, without secrets, also those that come in pieces.
+    Return the raw reply *text* without secrets, including those that are split into pieces.
 
     In a stream an answer's pieces are the texts under one key, event after event; so all texts under a key
     are looked through together.
@@ -180,7 +183,7 @@ def redact_pieces(text: str) -> str:
 
 
 def _over_pieces(text: str, pieces: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Where in *pieces* of *text* parts of secrets stand that are whole in the pieces together."""
+    """Yield (begin, end) of each part of *text* that belongs to a secret in the joined *pieces*."""
     starts = [0, *accumulate(last - first for first, last in pieces)]
     for begin, end in _known.places("".join(text[first:last] for first, last in pieces)):
         for number in range(bisect_right(starts, begin) - 1, bisect_left(starts, end)):
@@ -190,7 +193,7 @@ def _over_pieces(text: str, pieces: Sequence[tuple[int, int]]) -> Iterator[tuple
 
 
 def redact_reply(reply: ChatReply) -> ChatReply:
-    """*reply* without secrets; itself where there are none in it."""
+    """Return *reply* without secrets; the same object if no secrets are known."""
     if not _known.plain:
         return reply
     from msgspec.structs import replace as replace_in  # `replay --help` needs none of it

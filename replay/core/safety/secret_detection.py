@@ -65,10 +65,12 @@ _PLACEHOLDERS = {
 
 def name_suggests_secret(name: str) -> Literal["key", "likely-key", "variable"] | None:
     """
-    What the *name* of a setting, header or parameter tells of its value.
+    Return what the *name* of a setting, header or parameter says about its value.
 
-    ``key``: it is one, whatever it looks like; ``likely-key``: it is one if it looks drawn by lot;
-    ``variable``: it is the name of the environment variable that holds one.
+    Returns:
+        ``key``: the value is a secret, whatever it looks like. ``likely-key``: it is a secret if it looks
+        random. ``variable``: it is the name of the environment variable that holds a secret. None: the name
+        says nothing.
     """
     words = _words(name)
     if words[1:] and words[-1] == "env":
@@ -85,13 +87,13 @@ def _words(name: str) -> list[str]:
 
 
 def issuer_of_key(text: str) -> str | None:
-    """What stands in *text* by the beginning that its issuer gave it, as ``a GitHub token``."""
+    """Return the kind of key in *text* by its issuer's prefix, as ``a GitHub token``; None for none."""
     found = _ISSUED_KEY.search(text)
     return list(_ISSUED)[found.lastindex - 1] if found and found.lastindex else None
 
 
 def secret_in(text: str) -> str | None:
-    """What kind of secret *text* holds, whatever its name; None for none."""
+    """Return the kind of secret that *text* holds, whatever its setting is called; None for none."""
     if issued := issuer_of_key(text):
         return issued
     if (bearer := _BEARER.search(text)) and looks_random(bearer[1]):
@@ -106,7 +108,14 @@ def secret_in(text: str) -> str | None:
 
 
 def is_key(name: str, given: str, *, in_header: bool = False) -> bool:
-    """Whether what is *given* under *name* is a key, as far as names and looks can tell; no template is."""
+    """
+    Return whether the value *given* under *name* is a secret, as far as its name and looks can tell.
+
+    Args:
+        name: The name of the setting, header or parameter.
+        given: Its value. Templates and placeholders are never secrets.
+        in_header: Whether it is an HTTP header, where a name as ``token`` is enough.
+    """
     tells, stripped = name_suggests_secret(name), given.strip()
     if tells is None or stripped.lower() in _PLACEHOLDERS or _FILLED_IN.search(given):
         return False
@@ -118,7 +127,7 @@ def is_key(name: str, given: str, *, in_header: bool = False) -> bool:
 
 def looks_random(text: str) -> bool:
     """
-    Whether *text* looks drawn by lot: long, one word, and letters and digits mixed in one of its parts.
+    Return whether *text* looks random: long, one word, with letters and digits mixed in one of its parts.
 
     Names of models and files have their digits in parts of their own, or in short ones.
     """
@@ -143,10 +152,15 @@ class _SecretFinding(NamedTuple):
 
 def secret_faults(value: Any, text: str, not_secret: Collection[str] = ()) -> tuple[list[Fault], Any]:
     """
-    What in a scenario looks like a key, and the scenario without it, fit to be shown in other faults.
+    Return a fault for each value in a scenario that looks like a secret, and the scenario without these.
 
-    *value* is what its *text* holds; of the text itself only what an issuer's beginning gives away is
-    found, as in a comment. Key paths in *not_secret* are taken at their word.
+    Args:
+        value: The scenario as parsed.
+        text: The file's text; its comments are searched for keys with an issuer's prefix.
+        not_secret: Key paths whose values the author declares not to be secret.
+
+    Returns:
+        The faults, and *value* with each secret masked, so that messages on other faults can quote it.
     """
     found = list(_scan(value, "", (), not_secret))
     faults = [Fault(path=one.path, message=f"looks like {one.what}; {one.advice}") for one in found]
@@ -172,7 +186,7 @@ def _scan(
 
 
 def _by_its_name(text: str, names: Sequence[str]) -> str | None:
-    """What *text* seems to be by the *names* that lead to it; None for nothing that is secret."""
+    """Return the kind of secret that *text* is, judged by the *names* that lead to it; None for none."""
     if not names:
         return None
     around = names[-2] if len(names) > 1 else ""

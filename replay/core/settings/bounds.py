@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Field
 
 
 def at_most(limit: float, why: str) -> AfterValidator:
-    """Refuses what is more than *limit*, infinity and NaN among it, and says *why*."""
+    """Return a validator that refuses numbers above *limit*, infinity and NaN, and says *why*."""
 
     def check(value: float) -> float:
         if not value <= limit:

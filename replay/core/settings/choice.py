@@ -33,15 +33,15 @@ class Choice(Section):
     name: str
     settings: dict[str, Any] = Field(default_factory=dict)
     called: str | None = None
-    """What it is called in the place of its own name and settings."""
+    """What it is called in place of its own name and settings."""
 
     @property
     def label(self) -> str:
         """
-        How it is called in records and tables: ``replace``, ``replace(always=True)``, ``word_ratio``.
+        Return the label in records and tables: ``replace``, ``replace(always=True)``, ``word_ratio``.
 
-        Of a plug-in among the settings the name alone: ``rewrite(rewriter=llm)``; of other mappings what
-        stands in them: ``pred(history=last:4)``; of a model's path or hub name the last part.
+        A setting that is a plug-in is shown by its name: ``rewrite(rewriter=llm)``; other mappings by their
+        content: ``pred(history=last:4)``; a model's path or hub name by its last part.
         """
         if self.called is not None:
             return self.called
@@ -72,7 +72,7 @@ FORMS = "a name, or {name: {setting: value}}, or {own_name: name, settings: {set
 
 def read_choice(value: Any) -> Any:
     """
-    *value*, as a scenario has it, as what ``Choice`` is made of.
+    Return the fields of a ``Choice`` (or the choice itself) from a *value* of a scenario.
 
     Raises:
         ValueError: it is in none of the forms.
@@ -93,7 +93,7 @@ def read_choice(value: Any) -> Any:
 
 
 def _named(called: Any, name: str, value: Mapping[str, Any]) -> Any:
-    """A choice with a name of its own: *name*, to be called *called*."""
+    """Return the choice *name* with the label *called*."""
     if ":" in str(called) and ":" not in name:
         raise ValueError(f'the name comes first and the plug-in after it: {{{name}: "{called}"}}')
     if not re.fullmatch(r"[A-Za-z][\w-]*", str(called)):

@@ -36,7 +36,7 @@ PLAIN_TYPES = {
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """``; did you mean "x"?`` for a likely misspelling of one of *known*, else an empty string."""
+    """Return ``; did you mean "x"?`` for a likely misspelling of one of *known*, else an empty text."""
     close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
     return f'; did you mean "{close[0]}"?' if close else ""
 
@@ -50,7 +50,7 @@ class _Finding(NamedTuple):
 
 
 def faults_of(error: ValidationError, model: type[BaseModel], value: Any, key_path: str) -> list[Fault]:
-    """The faults of *value*, which failed to be a *model* with *error*, located below *key_path*."""
+    """Return the faults for *error*, which validating *value* as *model* raised, located below *key_path*."""
     findings = [_finding(detail, value) for detail in error.errors(include_url=False)]
     faults = []
     merged: set[tuple[int | str, ...]] = set()
@@ -152,7 +152,7 @@ def _shown(value: Any) -> str:
 
 
 def _keys_at(model: type[BaseModel], keys: tuple[int | str, ...]) -> list[str]:
-    """The keys allowed in the nested model or dataclass that *keys* leads to, as far as that is known."""
+    """Return the keys allowed in the nested model or dataclass at *keys*, as far as known."""
     here: Any = model
     for part in keys:
         if isinstance(part, int):

@@ -14,10 +14,16 @@ from replay.core.safety.secret_detection import name_suggests_secret
 
 def identity(adapter: str, settings: Mapping[str, Any], folder: Path, *, whole: bool = False) -> str:
     """
-    What an adapter's replies depend on, as JSON: its name, its settings and the files they name.
+    Return everything an adapter's replies depend on, as JSON: its name, settings and the files they name.
 
-    Secrets, headers and names of environment variables are left out: they decide whether there is a
-    reply, not which. Of a *whole* one they are part: for hashing alone, where a header may choose the model.
+    Secrets, headers and names of environment variables are left out by default: they decide whether there is
+    a reply, not which one.
+
+    Args:
+        adapter: The adapter's name.
+        settings: Its settings.
+        folder: The folder that relative file names start from.
+        whole: Include what is left out by default. Only for hashing, where a header may choose the model.
     """
     files: dict[str, str] = {}
     kept = _plain(settings, whole)

@@ -1,8 +1,8 @@
 """
-Objects that a program puts into a scenario in the place of names: functions, classes, conversations.
+Objects that a program puts into a scenario in place of names: functions, classes, conversations.
 
 A scenario is a text, and its run keeps it. So each object gets a name there, ``in-memory:answer``, under
-which it is found as long as this process lives, in the place of ``file.py:answer``.
+which it is found as long as this process lives, in place of ``file.py:answer``.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _given: ContextVar[Mapping[str, Any]] = ContextVar("in_memory", default=MappingP
 
 def with_names(value: Any) -> Any:
     """
-    *value* of plain values, mappings and lists, with a name in the place of each other object.
+    Return *value*, of plain values, mappings and lists, with a name in place of each other object.
 
     A list of conversations is one object. Names are made of the objects' own, and so are the same in
     every process that is given the same scenario.
@@ -69,7 +69,7 @@ def _name(thing: Any, given: dict[str, Any]) -> str:
 
 
 def object_name(thing: Any) -> str:
-    """What *thing* is called in its program: a function's or a class's name, or that of an object's class."""
+    """Return the name of *thing*, a function or class; that of its class if it is another object."""
     thing = thing.func if isinstance(thing, partial) else thing
     name = getattr(thing, "__name__", type(thing).__name__)
     return re.sub(r"\W", "", name) or "object"
@@ -82,10 +82,12 @@ def is_in_memory(name: object) -> bool:
 
 def lookup_object(name: str) -> Any:
     """
-    What was given the *name* last: by this task or thread, by one that started it, else by any.
+    Return the object that was last registered under *name*.
+
+    Objects of this task or thread, or of one that started it, come first; then those of the whole process.
 
     Raises:
-        PluginNotFoundError: nothing was, in this process.
+        PluginNotFoundError: this process has no such object.
     """
     own = name.removeprefix(f"{PLACE}:")
     try:
@@ -98,7 +100,7 @@ def lookup_object(name: str) -> Any:
 
 
 def factory_of(thing: Any) -> Any:
-    """*thing* where it makes plug-ins, else what gives it as the plug-in that it is."""
+    """Return *thing* if it is a factory of plug-ins, else a factory that returns it."""
     if inspect.isclass(thing) or inspect.isroutine(thing) or isinstance(thing, partial):
         return thing
     return lambda: thing

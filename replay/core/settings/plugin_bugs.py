@@ -16,7 +16,7 @@ from replay.core.errors import PluginError, ReplayError
 
 
 def describe_error(error: BaseException) -> str:
-    """What *error* is and says, and on which line of the plug-in that we called it came up."""
+    """Return the type and message of *error*, and the file and line of the plug-in that raised it, if any."""
     said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     called = _frames_of_plugin(error)
     if not called:
@@ -53,15 +53,18 @@ class attributed_to:
 
 
 def in_short(error: ReplayError) -> ReplayError:
-    """
-    *error* as whoever called us needs it: without our frames, and caused by a plug-in's bug, if by anything.
-    """
+    """Return *error* for a caller: without our frames, its cause a plug-in's bug if there is one."""
     error.__cause__ = bug_behind(error)
     return error.with_traceback(None)
 
 
 def bug_behind(error: ReplayError) -> BaseException | None:
-    """What a plug-in raised that *error* speaks of, with the plug-in's own frames; None where it was none."""
+    """
+    Return the exception raised by a plug-in that caused *error*, its traceback cut to begin in the plug-in.
+
+    Returns:
+        The exception; None if no plug-in raised one.
+    """
     while isinstance(error.__cause__, ReplayError):
         error = error.__cause__
     bug = error.__cause__

@@ -44,7 +44,7 @@ NestedChoice = str | dict[str, dict[str, Any] | None]
 
 @cache
 def available(kind: Kind) -> Mapping[str, EntryPoint]:
-    """The installed plug-ins of one kind, by name, in alphabetical order."""
+    """Return the installed plug-ins of one kind, by name, in alphabetical order."""
     found = sorted(_installed()[kind], key=lambda entry: entry.name)
     return {entry.name: entry for entry in found}
 
@@ -57,14 +57,18 @@ def _installed() -> Mapping[Kind, EntryPoints]:
 
 def load(kind: Kind, name: str, folder: Path) -> Factory:
     """
-    The factory called *name*: an entry point, ``module:attribute`` or ``file.py:attribute``.
+    Return the factory called *name*.
 
-    *folder* is what a relative file path starts from.
+    Args:
+        kind: The kind of plug-in.
+        name: An entry point, ``module:attribute`` or ``file.py:attribute``.
+        folder: The folder that relative file names start from.
 
     Raises:
         PluginNotFoundError: nothing has that name.
         PluginError: the plug-in is there but importing it fails.
-        CodeNotRunError: it is no entry point, and something is only looked at (``code_gate``).
+        CodeNotRunError: it is no entry point, and code must not run, as the scenario is only inspected
+            (``code_gate``).
     """
     if is_in_memory(name):
         return typing.cast(Factory, factory_of(lookup_object(name)))
@@ -89,14 +93,17 @@ def _singular(kind: Kind) -> str:
 
 def load_object(target: str, folder: Path) -> Any:
     """
-    What ``module:attribute`` or ``file.py:attribute`` names; the file is looked up from *folder*.
+    Return the object that *target* names.
 
-    Or an object of the program itself, by the name that ``replay.run`` gave it.
+    Args:
+        target: ``module:attribute``, ``file.py:attribute``, or the name that ``replay.run`` gave to an object
+            of the program itself.
+        folder: The folder that file names start from.
 
     Raises:
-        PluginNotFoundError: there is no such module, file or attribute.
+        PluginNotFoundError: there is no such module, file, attribute or object.
         PluginError: importing it fails.
-        CodeNotRunError: something is only looked at (``code_gate``).
+        CodeNotRunError: code must not run, as the scenario is only inspected (``code_gate``).
     """
     if is_in_memory(target):
         return lookup_object(target)
@@ -142,9 +149,9 @@ def _import_file(path: Path) -> Any:
 
 def misfit(made: object, protocol: type) -> str | None:
     """
-    What keeps *made* from being a *protocol*, as the end of a sentence; None where nothing does.
+    Return why *made* does not implement *protocol*, as the end of a sentence; None if it does.
 
-    ``isinstance`` alone takes a method for the property that is meant, and says nothing of what is missing.
+    ``isinstance`` alone accepts a method in place of a property, and does not say what is missing.
     """
     if inspect.isclass(made):
         return f"{made.__name__} is a class; an object of it is needed"
@@ -206,7 +213,7 @@ def _annotations(factory: Factory) -> dict[str, Any]:
 
 
 def settings_model(factory: Factory, provided: Iterable[str] = ()) -> type[BaseModel]:
-    """The pydantic model of a factory's settings: its parameters but those we provide; no others."""
+    """Return a pydantic model of a factory's parameters, without those that we provide."""
     try:
         return _model_once(factory, frozenset(provided))
     except TypeError:  # a plug-in may be an object that has no hash
@@ -252,10 +259,17 @@ def build(
     key_path: str = "settings",
 ) -> Any:
     """
-    Call *factory* with checked *settings* and those *provided* values it has parameters for.
+    Call *factory* with checked settings and return the result.
+
+    Args:
+        factory: The plug-in's factory.
+        settings: The user's settings, checked against the factory's parameters.
+        provided: Values of ours; passed on if the factory has a parameter of that name.
+        folder: The folder that relative paths among the settings start from; it is a provided value too.
+        key_path: The key of the settings in the scenario, for messages.
 
     Raises:
-        ScenarioError: the settings don't fit; every fault at once, located below *key_path*.
+        ScenarioError: the settings don't fit; all faults at once, located below *key_path*.
         PluginError: it can't be called, or fails.
     """
     from pydantic import ValidationError
@@ -291,11 +305,20 @@ def make(
     kind: Kind, name: str, settings: Mapping[str, Any], protocol: type[T], *, folder: Path, key_path: str
 ) -> T:
     """
-    What the plug-in called *name* makes of *settings*, once that is known to be a *protocol*.
+    Return the object that the plug-in called *name* builds from *settings*.
+
+    Args:
+        kind: The kind of plug-in.
+        name: Its registered name, or a target as of ``load_object``.
+        settings: The settings to build it with.
+        protocol: The protocol that the object must implement.
+        folder: The folder that file names start from.
+        key_path: The key of the settings in the scenario, for messages.
 
     Raises:
-        PluginError: there is none of that name, it can't be imported or called, or it gives something else.
-        ScenarioError: the settings don't fit; every fault at once, located below *key_path*.
+        PluginError: no plug-in has that name, it can't be imported or called, or the object it builds does
+            not implement *protocol*.
+        ScenarioError: the settings don't fit; all faults at once, located below *key_path*.
     """
     made = build(load(kind, name, folder), settings, folder=folder, key_path=key_path)
     if why := misfit(made, protocol):
@@ -305,7 +328,13 @@ def make(
 
 def make_nested(kind: Kind, setting: NestedChoice, protocol: type[T], *, folder: Path) -> T:
     """
-    Return what the plug-in that *setting* chooses makes, as ``make`` does; the setting is called as the kind.
+    Return the plug-in that a setting of another plug-in chooses.
+
+    Args:
+        kind: The kind of plug-in; the setting's key is its singular.
+        setting: A name, or a mapping from a name to settings.
+        protocol: The protocol that the plug-in must implement.
+        folder: The folder that relative file names start from.
 
     Raises:
         ScenarioError: it can't be built; faults are located below the setting.

@@ -36,14 +36,14 @@ class Prices(BaseModel):
     def cost_usd(
         self, prompt_tokens: float, completion_tokens: float, cached_prompt_tokens: float = 0
     ) -> float:
-        """The price of so many tokens; the cached ones are among those of the prompt."""
+        """Return the price of these tokens in USD; cached tokens are among those of the prompt."""
         cached_usd = self.prompt_usd if self.cached_prompt_usd is None else self.cached_prompt_usd
         cached = min(cached_prompt_tokens, prompt_tokens)
         prompt = (prompt_tokens - cached) * self.prompt_usd + cached * cached_usd
         return (prompt + completion_tokens * self.completion_usd) / 1e6
 
     def of_usage(self, usage: Usage | None) -> float | None:
-        """The price of what was counted; None where a count is missing that has a price."""
+        """Return the price of *usage* in USD; None if a count is missing that has a price."""
         if usage is None:
             return None
         prompt, completion = usage.prompt_tokens, usage.completion_tokens
@@ -75,7 +75,7 @@ class PriceTable:
     """In the order in which they are tried; ``*`` in a name stands for any characters."""
 
     def prices_of(self, model: object) -> Prices | None:
-        """Those of the first entry that fits *model*, the setting of an adapter; None where none does."""
+        """Return the prices of the first entry that matches the adapter's setting *model*; None for none."""
         if not isinstance(model, str):
             return None
         for pattern, prices in self.models.items():
@@ -89,7 +89,7 @@ NO_PRICES = PriceTable({})
 
 def read_price_table(path: Path) -> PriceTable:
     """
-    The table in the YAML (or JSON) file at *path*.
+    Return the table in the YAML (or JSON) file at *path*.
 
     Raises:
         ScenarioError: it can't be read or has faults; all of them at once.
@@ -113,7 +113,7 @@ def read_price_table(path: Path) -> PriceTable:
 
 
 def cost_usd(reply: ChatReply, prices: Prices | None) -> float | None:
-    """What *reply* cost: as the endpoint says, or by *prices*; None where neither is known."""
+    """Return the cost of *reply* in USD, as the endpoint says or by *prices*; None if neither is known."""
     if reply.cost_usd is not None or prices is None:
         return reply.cost_usd
     return prices.of_usage(reply.usage)

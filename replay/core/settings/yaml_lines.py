@@ -19,7 +19,7 @@ class Lines:
         self._lines = lines
 
     def of(self, path: str) -> int | None:
-        """The line of *path*, or of the nearest thing around it that is in the file."""
+        """Return the line of *path*, or of the nearest enclosing key that is in the file."""
         while path and path not in self._lines:
             path = re.sub(r"(\.?[^.\[\]]+|\[\d+\])\Z", "", path)
         return self._lines.get(path)
@@ -36,7 +36,7 @@ LARGEST = 100_000
 
 def parse(text: str) -> tuple[Any, Lines, list[Fault]]:
     """
-    The document in *text*, the lines of its keys, and what is wrong with it as YAML.
+    Return the document in *text*, the lines of its keys, and its YAML faults.
 
     A key given twice is a fault: YAML readers keep the last and lose the first without a word. So is
     what would have no end, or take all memory, if its aliases were followed.

@@ -73,13 +73,13 @@ def is_clause(text: str) -> bool:
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences of *text*, each on one line; an abbreviation's stop ends none."""
+    """Return the sentences of *text*, each on one line; the stop of an abbreviation ends none."""
     return [found for found in _SENTENCE_END.split(" ".join(text.split())) if found]
 
 
 def capped(text: str, max_words: int) -> str:
     """
-    The first sentence of *text* with *max_words* words at most; empty where it can't be cut cleanly.
+    Return the first sentence of *text*, cut to *max_words* words; empty if it can't be cut cleanly.
 
     "But" and its like at the start go first, then what stands before the main clause ("After the war,
     ..."); then the sentence ends where a clause of it ends, if at least four words are left.

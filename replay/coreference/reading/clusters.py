@@ -16,7 +16,7 @@ from replay.coreference.reading.words import PRONOUNS, words
 
 
 def read_all(resolver: Resolver, documents: Sequence[Document]) -> list[tuple[Reading, ...]]:
-    """Readings from any resolver: its own where it gives them, else derived from its clusters."""
+    """Return the readings of any resolver: its own, else derived from its clusters."""
     if isinstance(resolver, MentionReader):
         return resolver.read(documents)
     found = zip(documents, resolver.resolve(documents), strict=True)
@@ -25,7 +25,7 @@ def read_all(resolver: Resolver, documents: Sequence[Document]) -> list[tuple[Re
 
 def readings_from_clusters(document: Document, clusters: Sequence[Cluster]) -> tuple[Reading, ...]:
     """
-    One reading per mention in the question, in order of position (a longer span first).
+    Return one reading per mention in the question, in order of position (a longer span first).
 
     A cluster that has only pronouns before the question, or nothing, gives readings without an
     antecedent. A span that two clusters hold is read by the first that has an antecedent. Spans
@@ -45,7 +45,7 @@ def readings_from_clusters(document: Document, clusters: Sequence[Cluster]) -> t
 
 
 def first_naming_span(text: str, spans: Iterable[CharSpan]) -> CharSpan | None:
-    """The first span in document order that holds a word other than a pronoun."""
+    """Return the first span in document order that holds a word other than a pronoun."""
     for span in sorted(spans):
         said = words(text[max(0, span.start) : max(0, span.end)])
         if said and not all(word in PRONOUNS for word in said):
@@ -54,7 +54,7 @@ def first_naming_span(text: str, spans: Iterable[CharSpan]) -> CharSpan | None:
 
 
 def question_mention(document: Document, span: CharSpan) -> Mention:
-    """The mention that *span*, in offsets of the document's text, is in the question."""
+    """Return the mention in the question at *span*, given in offsets of the document's text."""
     start = span.start - len(document.context())
     end = span.end - len(document.context())
     text = document.question[start:end]

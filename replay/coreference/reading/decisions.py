@@ -86,8 +86,14 @@ def words_of(document: Document) -> frozenset[str]:
 
 
 def verdict_features(logit: float, meant: Sequence[Reading], lost: Sequence[float]) -> list[float]:
-    """Return what the verdict weighs: the pair's *logit*, how surely the question leans on anything, and how
-    much of what it means is *lost*, by mention."""
+    """
+    Return the features that the verdict weighs.
+
+    Args:
+        logit: The network's output on the pair of histories.
+        meant: The readings of the question's mentions.
+        lost: How much of each reading's meaning the own history lacks, in [0, 1].
+    """
     most = max(map(leaning, meant), default=0.0)
     weight = sum(map(leaning, meant)) or 1.0
     gone = sum(share * leaning(reading) for share, reading in zip(lost, meant, strict=True)) / weight

@@ -145,8 +145,7 @@ def _pronoun_near(question: str, at: int, others: Sequence[MentionSpans]) -> tup
 def reading_at(
     sequence: TokenSequence, output: NetworkOutput, place: MentionSpans, is_ellipsis: bool
 ) -> Reading:
-    """Return what the question means at *place*; *is_ellipsis* says that it is what the question leaves
-    out."""
+    """Return the reading of the mention at *place*; with *is_ellipsis*, of what the question leaves out."""
     question = sequence.question.text
     spans = _by_text(_spans(sequence, output, place.position))
     best = spans[0] if spans else None

@@ -38,7 +38,7 @@ class EmbeddedResolver:
 
     @property
     def kept_by(self) -> str:
-        """What readings that are kept on disk depend on beside the signature: the files that they came of."""
+        """Return the model files with their modification times, on which cached readings depend."""
         from replay.coreference.reading.network import folder_in_use
 
         return "|".join(f"{file}:{file.stat().st_mtime_ns}" for file in sorted(folder_in_use().iterdir()))

@@ -187,7 +187,7 @@ class _Votes:
 
 
 def _winner(votes: Sequence[_Votes]) -> tuple[str, int, int]:
-    """The most probable language beside English, votes for it, and votes for English against it."""
+    """Return the most probable language beside English, votes for it, and votes for English against it."""
     totals: Counter[str] = Counter()
     for one in votes:
         totals.update(one.foreign)
@@ -211,12 +211,15 @@ def _clear(votes: Sequence[_Votes]) -> str | None:
 
 def not_readable(question: str, conversation: Conversation, languages: frozenset[str] | None) -> str | None:
     """
-    Why a resolver of *languages* can't read *question*, in words; None where it can.
+    Return why a resolver can't read *question*, in words; None if it can.
 
-    No resolver reads one that is longer than ``LONGEST_TEXT``.
+    No resolver reads a question of more than ``LONGEST_TEXT`` characters.
 
-    *languages* are codes as of ``language_of``; None is any. A question whose language can't be told
-    can be read.
+    Args:
+        question: The question to read.
+        conversation: The conversation it belongs to, which helps to tell the language.
+        languages: The resolver's languages, codes as of ``language_of``; None for all. A question whose
+            language can't be told can be read.
     """
     if len(question) > LONGEST_TEXT:
         return f"the question is longer than {LONGEST_TEXT:,} characters"
@@ -231,7 +234,7 @@ def not_readable(question: str, conversation: Conversation, languages: frozenset
 
 def language_of(question: str, conversation: Conversation) -> str | None:
     """
-    The language of a question of *conversation*; None where even the conversation doesn't tell.
+    Return the language code of a question of *conversation*; None if it can't be told.
 
     ``en``, ``de``, ``es``, ``fr``, ``it``, ``nl``, ``pt`` (ISO 639), another script's Unicode name in
     small letters (``cyrillic``, ``arabic``, ``cjk``), or ``other`` for letters that English lacks.
@@ -281,7 +284,7 @@ _question_votes = lru_cache(maxsize=2048)(_votes)
 
 
 def _other_script(text: str) -> str | None:
-    """The script of most letters, where that is not Latin."""
+    """Return the script of most letters, if that is not Latin."""
     foreign = [c for c in text if c.isalpha() and unicodedata.category(c) != "Lm" and not _is_latin(c)]
     latin = sum(c.isalpha() for c in text) - len(foreign)
     weight = sum(_SYLLABLE if c >= _SYLLABLES_START else 1 for c in foreign)

@@ -122,7 +122,7 @@ _CLOSING = " \t\n?!.\"”’'…"
 
 
 def find_mentions(question: str) -> tuple[Mention, ...]:
-    """The mentions of *question* in order of position; they never overlap."""
+    """Return the mentions of *question* in order of position; they never overlap."""
     line = tokens(question)
     found: list[Mention] = []
     at = 0
@@ -138,13 +138,13 @@ def find_mentions(question: str) -> tuple[Mention, ...]:
 
 
 def ellipsis_of(question: str) -> Mention:
-    """The empty mention that stands for what *question* leaves out: right before its final punctuation."""
+    """Return an empty mention for what *question* leaves out, right before its final punctuation."""
     at = len(question.rstrip(_CLOSING)) or len(question)
     return Mention(start=at, end=at, text="", kind="ellipsis")
 
 
 def kind_of(text: str) -> MentionKind:
-    """The kind of mention that *text* would be, seen alone; "other" for a name or a plain noun phrase."""
+    """Return the kind of mention that *text* is, seen alone; "other" for a name or noun phrase."""
     line = [token for token in tokens(text) if token.is_word]
     if not line:
         return "other"
@@ -250,7 +250,7 @@ def _points(before: str, noun: str) -> bool:
 
 
 def _demonstrated_noun(line: Sequence[Token], at: int) -> int | None:
-    """Where the noun of "this ..." stands; None for a bare demonstrative."""
+    """Return the index of the noun of "this ..." in *line*; None for a bare demonstrative."""
     last = at
     while last + 1 < len(line) and last - at < 2:
         word = line[last + 1]
@@ -271,7 +271,7 @@ def _demonstrated_noun(line: Sequence[Token], at: int) -> int | None:
 
 
 def _one_at(question: str, line: Sequence[Token], at: int) -> Mention | None:
-    """ "the second one", "the cheaper", "which ones": one or some of several that were said."""
+    """Return the mention "the second one", "the cheaper", "which ones" at a token; None if there is none."""
     first = _normal(line, at + 1)
     if line[at].normal == "which":
         if first in ("one", "ones"):
@@ -308,7 +308,7 @@ def _one_at(question: str, line: Sequence[Token], at: int) -> Mention | None:
 
 
 def _adverb_at(question: str, line: Sequence[Token], at: int) -> Mention | None:
-    """ "there" and "then" where they point to a place or a time."""
+    """Return the mention "there" or "then" at a token, if it points to a place or a time."""
     token, before, after = line[at], _normal(line, at - 1), _normal(line, at + 1)
     if token.normal == "there":
         exists = after in _EXISTS or before in _EXISTS - {"had", "been"}

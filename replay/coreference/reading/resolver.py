@@ -47,15 +47,15 @@ class Document:
     """How many of these texts stand here without their middle."""
 
     def text(self) -> str:
-        """``[title. section. background] question answer ... <Q> question``, joined by single spaces."""
+        """Return ``[title. section. background] question answer ... <Q> question``, joined by spaces."""
         return self.context() + self.question
 
     def context(self) -> str:
-        """The document's text up to where the question starts."""
+        """Return the document's text up to where the question starts."""
         return " ".join([*self._before_question(), ""])
 
     def pieces(self) -> list[str]:
-        """What ``text`` joins with spaces."""
+        """Return the parts that ``text`` joins with spaces, the question last."""
         return [*self._before_question(), self.question]
 
     def _before_question(self) -> list[str]:
@@ -72,7 +72,15 @@ BackgroundUse = bool | Literal["alone"]
 def recorded_document(
     conversation: Conversation, depth: int, *, window: int | None, background: BackgroundUse
 ) -> Document:
-    """The question at *depth* (1-based) after the recorded ones; an unknown gold answer is left out."""
+    """
+    Return the document of a recorded question with the recorded turns before it.
+
+    Args:
+        conversation: The conversation.
+        depth: The question's, 1 for the first.
+        window: The number of turns before the question; None for all. An unknown gold answer is empty.
+        background: Which parts of the background to include.
+    """
     turns = [
         Exchange(question=turn.question, answer=turn.gold_answer or "")
         for turn in last_of(conversation.turns[: depth - 1], window)
@@ -90,9 +98,16 @@ def document_of(
     background: BackgroundUse,
 ) -> Document:
     """
-    *question* after the last *window* of *turns* (None: all) and what *background* says of the conversation.
+    Return the document of a question: what a resolver reads.
 
     Texts around the question that are longer than ``LONGEST_TEXT`` are shortened to that.
+
+    Args:
+        conversation: The conversation, for its title, section and background.
+        question: The question as asked.
+        turns: The exchanges before it, oldest first.
+        window: The number of these that are read, the newest ones; None for all.
+        background: Which parts of the background to include.
     """
     titled = background is True
     heading = (
@@ -161,7 +176,7 @@ class Resolver(Protocol):
         ...
 
     def resolve(self, documents: Sequence[Document]) -> list[list[Cluster]]:
-        """The clusters of each document, ordered by their first span."""
+        """Return the clusters of each document, ordered by their first span."""
         ...
 
 
@@ -170,5 +185,5 @@ class MentionReader(Protocol):
     """A resolver that says of each mention in the question what it refers to."""
 
     def read(self, documents: Sequence[Document]) -> list[tuple[Reading, ...]]:
-        """Readings of the question's mentions for each document, in order of position."""
+        """Return the readings of the question's mentions for each document, in order of position."""
         ...

@@ -21,7 +21,7 @@ def in_place(question: str, mention: Mention, antecedent: str) -> str | None:
     """
     Return *antecedent* as it stands in *mention*'s place; None where it can't.
 
-    It can't in the place of a reflexive, where something was left out, and in the place of a name or noun
+    It can't in place of a reflexive, where something was left out, and in place of a name or noun
     phrase that it isn't a fuller form of ("Zappa" -> "Frank Zappa").
     """
     if not mention.text or _REFLEXIVE.search(mention.text):

@@ -12,13 +12,19 @@ from replay.coreference.reading.sequence import pair_of
 
 
 def probability_of_drift(meant: Sequence[Reading], gold: Document, own: Document) -> float:
-    """Return how probable it is that the question, which has the readings *meant* in *gold*, means something
-    else in *own*."""
+    """
+    Return the probability in [0, 1] that a question means something else after the own history.
+
+    Args:
+        meant: The question's readings in *gold*.
+        gold: The question with the recorded history.
+        own: The question with the system's own history.
+    """
     return decisions.current().verdict.probability(evidence(meant, gold, own))
 
 
 def evidence(meant: Sequence[Reading], gold: Document, own: Document) -> list[float]:
-    """Return what the verdict weighs, as ``probability_of_drift`` takes it."""
+    """Return the features that the verdict weighs; arguments as for ``probability_of_drift``."""
     reader = network.current()
     logit = float(reader.run(pair_of(reader.pieces, gold, own, list(texts_of(meant)))).verdict[0])
     said = decisions.words_of(own)

@@ -48,7 +48,7 @@ Unicode knows."""
 
 
 def word_set(listed: str) -> frozenset[str]:
-    """The words *listed* in a text with spaces between them, as a set to look words up in."""
+    """Return the set of the words *listed* in a text with spaces between them."""
     return frozenset(listed.split())
 
 
@@ -114,13 +114,13 @@ def normal_form(word: str) -> str:
 
 
 def tokens(text: str) -> list[Token]:
-    """The tokens of *text* in order; spaces and nothing else fall between them."""
+    """Return the tokens of *text* in order; only spaces are between them."""
     found = _tokens_in(text).finditer(text)
     return [Token(m.group(), m.start(), m.end(), normal_form(m.group())) for m in found]
 
 
 def words(text: str) -> tuple[str, ...]:
-    """Normal forms of the words of *text*, punctuation and clitics left out."""
+    """Return the normal forms of the words of *text*, without punctuation and clitics."""
     return tuple([normal_form(token) for token in _tokens_in(text).findall(text) if token[0].isalnum()])
 
 
@@ -130,14 +130,14 @@ def _tokens_in(text: str) -> re.Pattern[str]:
 
 @lru_cache(maxsize=8192)
 def content_words(text: str) -> tuple[str, ...]:
-    """Normal forms of the words of *text* that are no function words; may be empty."""
+    """Return the normal forms of the words of *text* that are no function words; may be empty."""
     return tuple(word for word in words(text) if word not in FUNCTION_WORDS)
 
 
 @lru_cache(maxsize=8192)
 def comparable_words(text: str) -> tuple[str, ...]:
     """
-    What stands for *text* in a comparison: its content words.
+    Return the content words of *text*, by which it is compared.
 
     A text of nothing but function words (the band "The Who", the film "It") is compared by all its
     words, and one without any word by its characters: a text always agrees with itself unless blank.
@@ -146,13 +146,13 @@ def comparable_words(text: str) -> tuple[str, ...]:
 
 
 def word_f1(first: Sequence[str], second: Sequence[str]) -> float:
-    """F1 of two bags of words, in [0, 1]; symmetric; 0 when either is empty."""
+    """Return the F1 of two bags of words, in [0, 1]; symmetric; 0 if either is empty."""
     shared = sum((Counter(first) & Counter(second)).values())
     return 2 * shared / (len(first) + len(second)) if shared else 0.0
 
 
 def singular(word: str) -> str:
-    """*word* without a plural's s, for comparing nouns."""
+    """Return *word* without a plural s, for comparing nouns."""
     if word.endswith("ies") and len(word) > 4:
         return word[:-3] + "y"
     return word[:-1] if word.endswith("s") and not word.endswith("ss") and len(word) > 3 else word

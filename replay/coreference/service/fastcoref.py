@@ -71,7 +71,7 @@ class FastcorefResolver:
 
     @property
     def signature(self) -> str:
-        """As in ``fastcoref-1(2.1.6,f-coref)``; of a local directory also its name and content."""
+        """Return version and model, as ``fastcoref-1(2.1.6,f-coref)``; of a local folder also its hash."""
         parts = [library_version("fastcoref"), self.model]
         if self.path is not None:
             parts.append(f"{self.path.name}@{fingerprint(self.path)}")
@@ -81,7 +81,7 @@ class FastcorefResolver:
 
     def resolve(self, documents: Sequence[Document]) -> list[list[Cluster]]:
         """
-        The clusters of each document, ordered by their first span.
+        Return the clusters of each document, ordered by their first span.
 
         Raises:
             ResolverError: library or weights are not to be had; says what to do.
@@ -97,7 +97,7 @@ class FastcorefResolver:
 
     def _batches(self, built: Any, tokens: Sequence[int]) -> Iterator[list[int]]:
         """
-        Numbers of documents that go together: of one length in segments, and few enough.
+        Yield the numbers of documents that go together: of one length in segments, and few enough.
 
         A document padded by a whole segment of nothing could be changed by it.
         """
@@ -127,7 +127,7 @@ class _Cut:
     tokens: int
 
     def clusters(self, found: Sequence[Sequence[compat.WordSpan]]) -> list[Cluster]:
-        """In characters: no span twice, none over the gap, no cluster of less than two spans."""
+        """Return the clusters in characters: no span twice, none over the gap, no cluster of one span."""
         clusters = []
         for cluster in found:
             spans = {

@@ -26,7 +26,7 @@ class MissingWeightsError(Exception):
 
 def construct(model: ModelName, source: str, device: str | None) -> Any:
     """
-    The library's model (``FCoref`` or ``LingMessCoref``), ready to predict; about 6 s for the imports.
+    Return the library's loaded model (``FCoref`` or ``LingMessCoref``); its imports take about 6 s.
 
     Raises:
         ImportError: fastcoref or something that it needs is not installed.
@@ -61,7 +61,7 @@ def reads_in_segments(built: Any) -> bool:
 
 
 def token_counts(built: Any, words: Sequence[str]) -> list[int]:
-    """How many of the model's tokens each word has; 0 for what the model can't see, as a line break."""
+    """Return the number of model tokens in each word; 0 for a word the model can't see, as a line break."""
     counts = [0] * len(words)
     with quiet_transformers():
         encoded = built.tokenizer(list(words), is_split_into_words=True, add_special_tokens=False)
@@ -72,7 +72,7 @@ def token_counts(built: Any, words: Sequence[str]) -> list[int]:
 
 def predict(built: Any, documents: Sequence[Sequence[str]]) -> list[list[list[WordSpan]]]:
     """
-    The clusters of each document, given as its words; all documents go through the model at once.
+    Return the clusters of each document, given as words; all documents are one batch.
 
     The library's own ``predict`` is not used: it drops documents above ``max_doc_len`` from its result,
     shows progress bars and needs 20 ms a call for a data set object.
@@ -121,7 +121,7 @@ def _fit(network: Any) -> None:
 
 @contextmanager
 def _missing_weights(network: Any) -> Iterator[list[str]]:
-    """Collects the names of weights that the file did not hold; poolers and positions don't count."""
+    """Collect the names of weights missing in the file; poolers and positions don't count."""
     missing: list[str] = []
     original = network.from_pretrained
 

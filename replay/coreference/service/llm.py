@@ -84,7 +84,7 @@ class LlmResolver:
 
     @property
     def rule(self) -> str:
-        """How its replies become verdicts, as the detector's signature shows it."""
+        """Return the rule that makes verdicts of the model's replies, for the detector's signature."""
         return f"{MODE}-{VERSION}"
 
     async def __aenter__(self) -> Self:
@@ -99,7 +99,7 @@ class LlmResolver:
 
     async def read(self, document: Document) -> tuple[Reading, ...]:
         """
-        What the question of *document* leans on; where nothing was said before it, nothing is asked.
+        Return the readings of the question of *document*; without any context, none, and nothing is asked.
 
         Raises:
             ReadingError: no reply came, or none that can be used.
@@ -126,7 +126,9 @@ class LlmResolver:
 
     def question(self, gold: Document, predicted: Document | None = None) -> Question:
         """
-        What is asked about the question of *gold*, alone or compared with *predicted*, which have to fit.
+        Return the request to the model on the question of *gold*, alone or compared with *predicted*.
+
+        The documents have to fit the limit on the histories' characters.
 
         Raises:
             PromptError: the prompt can't be filled in.
@@ -183,7 +185,7 @@ def llm_resolver(
     cache: bool | Path = True,
 ) -> LlmResolver:
     """
-    A resolver from a scenario's settings; *prompt* is a file, ours if left out.
+    Return a resolver from a scenario's settings; *prompt* is a file, by default ours.
 
     Raises:
         ScenarioError: the adapter can't be used.
@@ -218,7 +220,7 @@ def llm_resolver(
 
 def asked_resolver(choice: ResolverChoice) -> LlmResolver | None:
     """
-    The resolver of *choice* if it asks a model; None if it is one for worker processes.
+    Return the resolver of *choice* if it asks a model; None if it is one for worker processes.
 
     Raises:
         PluginError, ScenarioError: as for ``ResolverChoice.build``.
@@ -237,7 +239,7 @@ def asked_resolver(choice: ResolverChoice) -> LlmResolver | None:
 
 
 def needs_asking(gold: Document, predicted: Document | None = None) -> bool:
-    """Whether something was said that the question could lean on, and the histories, if two, differ."""
+    """Return whether the model has to be asked: there is a context, or the two documents differ."""
     if predicted is not None:
         return gold != predicted
     return bool(gold.turns or gold.title or gold.section or gold.background)
@@ -245,11 +247,11 @@ def needs_asking(gold: Document, predicted: Document | None = None) -> bool:
 
 def prompt_variables(gold: Document, predicted: Document | None) -> dict[str, Any]:
     """
-    What a prompt may use.
+    Return the variables that a prompt may use.
 
     ``question``, ``title``, ``section``, ``background``, ``recorded`` (the exchanges before the question,
-    with ``question`` and ``answer``), ``own`` (the same of the system's own history, or None where the
-    recorded one is read alone) and ``compares`` (whether there are two).
+    with ``question`` and ``answer``), ``own`` (the same of the system's own history, or None if only the
+    recorded one is read) and ``compares`` (whether there are two).
     """
     return {
         "question": gold.question,

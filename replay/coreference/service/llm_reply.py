@@ -181,7 +181,12 @@ def _compared(mention: Mention, one: _ComparedReference, gold: _Texts, predicted
 
 
 def _mentions(question: str, texts: Sequence[str]) -> list[Mention]:
-    """Where each of *texts* stands; of equal expressions the first is the first one in the question."""
+    """
+    Return a mention for each of *texts*; equal texts are found in *question* one after another.
+
+    Raises:
+        UnusableReplyError: a text is not in *question*, or two are empty.
+    """
     found: list[Mention] = []
     looked_to: dict[str, int] = {}
     for text in (text.strip(_AROUND) for text in texts):
@@ -211,7 +216,7 @@ def _mentions(question: str, texts: Sequence[str]) -> list[Mention]:
 
 
 def _end_of(question: str) -> int:
-    """Where something could be added to *question*: before the punctuation at its end."""
+    """Return the index where *question* can be continued: before the punctuation at its end."""
     end = _END.search(question)
     assert end is not None
     return end.start()

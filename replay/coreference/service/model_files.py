@@ -20,7 +20,7 @@ INSTALL = 'pip install "convreplay[neural]"'
 
 def library_version(distribution: str) -> str:
     """
-    The installed version of an optional library, read from its metadata.
+    Return the installed version of an optional library, read from its metadata.
 
     Raises:
         ResolverError: it isn't installed; says how to.
@@ -34,7 +34,7 @@ def library_version(distribution: str) -> str:
 @contextmanager
 def loading(library: str, advice: Callable[[Exception, str], str]) -> Iterator[None]:
     """
-    Makes one error of whatever *library* and those below it raise in the block.
+    Turn any exception of *library* in the block, or of those below it, into one error of ours.
 
     *advice* gives its message, from what was raised and that one's first line.
 
@@ -54,7 +54,7 @@ def loading(library: str, advice: Callable[[Exception, str], str]) -> Iterator[N
 
 @contextmanager
 def quiet_transformers() -> Iterator[None]:
-    """No advice and no progress bars from transformers meanwhile."""
+    """Silence transformers' advice and progress bars within the block."""
     from transformers.utils import logging as chatter
 
     verbosity, bars = chatter.get_verbosity(), chatter.is_progress_bar_enabled()
@@ -70,7 +70,7 @@ def quiet_transformers() -> Iterator[None]:
 
 def fingerprint(folder: Path) -> str:
     """
-    Twelve hexadecimal digits that change with the content of any file of a model directory.
+    Return 12 hexadecimal digits that change with the content of any file of a model folder.
 
     Files are read in full: 0.3 s for F-coref's 360 MB. Names that start with a dot, and Markdown, are
     left out.

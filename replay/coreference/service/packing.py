@@ -30,6 +30,8 @@ class Packer(Generic[T]):
 
     def pack(self, value: T) -> bytes:
         """
+        Return *value* packed as bytes.
+
         Raises:
             TypeError: something in *value* is of a type of its own, such as a number of numpy's.
         """
@@ -40,6 +42,8 @@ class Packer(Generic[T]):
 
     def unpack(self, data: bytes) -> T:
         """
+        Return the value packed in *data*.
+
         Raises:
             msgspec.ValidationError: the packed value was of another type.
         """

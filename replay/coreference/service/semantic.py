@@ -69,7 +69,7 @@ class SemanticEncoder:
 
     def encode(self, text: str) -> Any:
         """
-        A numpy vector of length 1. Of a text longer than the model takes: the mean over its pieces.
+        Return the embedding, a numpy vector of length 1; of a long text the mean over its pieces.
 
         Raises:
             ResolverError: the library or the model can't be loaded.
@@ -79,7 +79,7 @@ class SemanticEncoder:
 
 def similarities(encoder: SemanticEncoder, pairs: Sequence[tuple[str, str]]) -> list[float]:
     """
-    The cosine of each pair of texts, in [-1, 1] and rounded; 1 for equal texts.
+    Return the cosine of each pair of texts, in [-1, 1] and rounded; 1 for equal texts.
 
     Raises:
         ResolverError: the library or the model can't be loaded.
@@ -93,7 +93,7 @@ def similarities(encoder: SemanticEncoder, pairs: Sequence[tuple[str, str]]) -> 
 
 
 def history_text(document: Document) -> str:
-    """What was said in the document's turns, oldest first; without title and background."""
+    """Return the questions and answers of the document, oldest first; without title and background."""
     said = [part.strip() for turn in document.turns for part in (turn.question, turn.answer)]
     return " ".join(part for part in said if part)
 
@@ -110,7 +110,7 @@ def _encoded(source: str, text: str) -> Any:
 
 
 def _pieces(model: Any, text: str) -> list[str]:
-    """*text* in pieces that the model takes; it would drop the end of a longer one without a word."""
+    """Return *text* in pieces that fit the model, which would silently drop the end of a longer one."""
     longest = (model.max_seq_length or 512) - 2
     offsets = model.tokenizer(
         text, add_special_tokens=False, return_offsets_mapping=True, truncation=False, verbose=False

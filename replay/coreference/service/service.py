@@ -134,7 +134,7 @@ class CoreferenceService:
 
     async def read(self, document: Document, *, gold: bool = False) -> tuple[Reading, ...]:
         """
-        Readings of the mentions in the document's question.
+        Return the readings of the mentions in the document's question.
 
         *gold* says that the document depends on the data set alone: where resolving is slow, the
         result is kept on disk and found there by later runs.
@@ -150,7 +150,7 @@ class CoreferenceService:
 
     def read_ahead(self, recorded: Document) -> None:
         """
-        Have the *recorded* history of a question read that will be asked about soon, when nothing else waits.
+        Read the *recorded* history of a question that will be asked about soon, at low priority.
 
         So that it is known once the system has answered; whoever asks out of the way is in no hurry.
         """
@@ -160,7 +160,7 @@ class CoreferenceService:
 
     async def clusters(self, document: Document, *, gold: bool = False) -> list[Cluster]:
         """
-        All clusters of the document; *gold* as in ``read``.
+        Return all clusters of the document; *gold* as in ``read``.
 
         Raises:
             ResolverError: the resolver failed on the batch that this document was in, or is a model.
@@ -179,7 +179,7 @@ class CoreferenceService:
         threshold: float | None = None,
     ) -> Drift:
         """
-        The verdict of the rule *mode* on one question, read in the *gold* and in the *predicted* document.
+        Return the verdict of the rule *mode* on one question, read in both documents.
 
         Equal documents are read once, and their verdict is "valid" by law. *gold* depends on the data set
         alone and is kept as in ``read``. *threshold* is that of ``strict``; None is the rule's own.
@@ -198,10 +198,13 @@ class CoreferenceService:
         self, gold: Document, predicted: Document, answers: tuple[str, str] | None
     ) -> SemanticSimilarity:
         """
-        How alike the texts of the two documents are.
+        Return the similarity of the two documents' texts.
 
-        *answers* are the gold and the system's own to the turn before the question; None where one
-        of them is missing.
+        Args:
+            gold: The question in the recorded conversation.
+            predicted: The question in the system's own history.
+            answers: The gold answer and the system's own to the turn before the question; None if one of them
+                is missing.
 
         Raises:
             ResolverError: the sentence encoder can't be loaded, or failed.

@@ -118,17 +118,21 @@ class Worker:
     # Batches as they come from the service, packed ----------------------------------------------------
 
     def readings(self, asked: Sequence[DocumentAsked]) -> list[bytes]:
-        """The readings of each document's mentions, packed."""
+        """Return the readings of each document's mentions, packed."""
         found = self._read_all(dict(asked))
         return [READINGS.pack(found[document].readings) for document, _ in asked]
 
     def clusters(self, asked: Sequence[DocumentAsked]) -> list[bytes]:
-        """All clusters of each document, packed."""
+        """Return all clusters of each document, packed."""
         documents = [ResolveRequest(DOCUMENTS.unpack(document), gold) for document, gold in asked]
         return [CLUSTERS.pack(clusters) for clusters in self._clusters(documents)]
 
     def drifts(self, asked: Sequence[DriftAsked]) -> list[bytes]:
-        """The verdict on each pair of documents, packed; each side's documents are resolved together."""
+        """
+        Return the verdict on each pair of documents, packed.
+
+        Each side's documents are resolved together.
+        """
         meant = self._read_all(dict.fromkeys((pair[0] for pair in asked), True))
         likely = [
             None
@@ -153,14 +157,14 @@ class Worker:
         ]
 
     def similarities(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
-        """The cosine of each pair of texts, in [-1, 1]."""
+        """Return the cosine of each pair of texts, in [-1, 1]."""
         assert self._encoder is not None
         return similarities(self._encoder, pairs)
 
     # What they are made of ----------------------------------------------------------------------------
 
     def _read_all(self, asked: Mapping[bytes, bool]) -> dict[bytes, _Read]:
-        """The documents by their packed form; *asked* says of each whether it is gold."""
+        """Return the results of reading each document, by its packed form."""
         documents = {packed: DOCUMENTS.unpack(packed) for packed in asked}
         missing = [packed for packed in asked if packed not in self._remembered]
         found = self._readings([ResolveRequest(documents[packed], asked[packed]) for packed in missing])
@@ -176,7 +180,7 @@ class Worker:
         return {packed: _Read(documents[packed], readings[packed]) for packed in asked}
 
     def _readings(self, asked: Sequence[ResolveRequest]) -> Sequence[tuple[Reading, ...]]:
-        """As ``read_all``; of derived readings it is the clusters that are kept on disk."""
+        """Return the readings, as ``read_all``; if derived from clusters, these are cached on disk."""
         if not asked:
             return []
         if isinstance(self.resolver, MentionReader):
@@ -228,7 +232,7 @@ def _compared(
     probability: float | None,
     threshold: float | None,
 ) -> Drift:
-    """The verdict of the rule *mode*; *own* is None where the own history was not read."""
+    """Return the verdict of the rule *mode*; *own* is None if the own history was not read."""
     readings = () if own is None else own.readings
     if mode == "hard":
         return hard.compare(meant, readings)
@@ -270,12 +274,19 @@ def start_worker(choice: ResolverChoice, encoder: SemanticEncoder | None, parent
 
 
 def work(task: str, batch: Sequence[Any]) -> tuple[list[Any], int]:
-    """What this process's worker answers to a batch, as ``answered``."""
+    """Return the answers of this process's worker to a batch, as ``answer_batch``."""
     return answer_batch(_worker, task, batch)
 
 
 def answer_batch(worker: Worker, task: str, batch: Sequence[Any]) -> tuple[list[Any], int]:
-    """What *worker*'s method *task* makes of *batch*, and how many documents had to be resolved for it."""
+    """
+    Return the results of a batch, and the number of documents that had to be resolved for it.
+
+    Args:
+        worker: The worker that does it.
+        task: The name of its method.
+        batch: The method's argument.
+    """
     before = worker.resolved
     answers: list[Any] = getattr(worker, task)(batch)
     return answers, worker.resolved - before

@@ -93,7 +93,7 @@ class WorkerPool:
             why = "this process is itself a worker (of a multiprocessing.Pool?), which Python lets start none"
             raise ResolverError(f"coreference workers can't be started: {why}; set drift.nlp_workers to 0")
         # Not the standard library's pool: its workers would run the caller's main module again, and so
-        # would start anew whatever a script without an `if __name__ == "__main__"` does.
+        # would start again whatever a script without an `if __name__ == "__main__"` does.
         try:
             pool: Executor = LokyPool(
                 self._workers,
@@ -130,7 +130,7 @@ async def _in_pool(pool: Executor | None, function: Callable[..., T], batch: Seq
 
 
 def _end(pool: Executor | None) -> None:
-    """Nobody waits for what still runs there."""
+    """Shut *pool* down, killing or cancelling what is left to do there."""
     if isinstance(pool, LokyPool):
         pool.shutdown(wait=True, kill_workers=True)
     elif pool is not None:

@@ -34,7 +34,7 @@ class Example:
 
 def read_examples(paths: Sequence[Path]) -> list[Example]:
     """
-    The questions of all files that have a human rewrite, with the whole history before each.
+    Return the questions with a human rewrite in all files, with the whole history before each.
 
     Questions that several paths through one conversation share (CAsT 2022) are taken once.
 
@@ -67,7 +67,7 @@ _QUAC_DIALOG = re.compile(r"(C_[0-9a-f]{32})_\d+")
 
 
 def _group(conversation: Conversation) -> str:
-    """What *conversation* is about: its topic or title; QuAC's passage; else how it opens."""
+    """Return the subject of *conversation*: its topic or title; QuAC's passage; else its first question."""
     topic = conversation.metadata.get("topic")
     if topic is not None:
         return f"topic {topic}"
@@ -80,7 +80,7 @@ def _group(conversation: Conversation) -> str:
 
 def with_titles(examples: Sequence[Example]) -> list[Example]:
     """
-    *examples* with a title where they have none and their rewrites agree on one.
+    Return *examples*, adding a title where it is missing and their rewrites agree on one.
 
     What people put for "he", "she", "they" and "it" in at least two questions of one article, and more often
     than anything else, is what the article is about. CANARD's training half is to be had without titles,
@@ -112,6 +112,6 @@ def _put_for_pronouns(example: Example) -> Iterable[str]:
 
 
 def _elected(votes: Counter[str]) -> str:
-    """The text with most votes, the longest of several; empty below two votes."""
+    """Return the text with most votes, the longest of several; empty below two votes."""
     ranked = sorted(votes.items(), key=lambda vote: (-vote[1], -len(vote[0]), vote[0]))
     return ranked[0][0] if ranked and ranked[0][1] > 1 else ""

@@ -46,7 +46,7 @@ def corrupt(
     examples: Sequence[Example], *, seed: int = 0, harmless: bool = False
 ) -> Iterator[CorruptedExample]:
     """
-    Every example with each of its last ``BACK`` answers replaced in the ways of ``WRONG``.
+    Yield every example with each of its last ``BACK`` answers replaced in the ways of ``WRONG``.
 
     With *harmless* in the other ways too. Answers come from dialogs of the same source.
     """
@@ -122,7 +122,7 @@ class _Drawing:
         return self.rng.choice(ways)
 
     def _reworded(self, gold: str) -> str:
-        """*gold* with much the same content: with another answer beside it, in another order, or cut."""
+        """Return *gold* with much the same content: with another answer added, reordered, or cut."""
         way = self.rng.randrange(3)
         sentences = re.split(r"(?<=[.;])\s+", gold)
         if way == 0:

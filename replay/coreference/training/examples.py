@@ -142,7 +142,7 @@ def _example(sequence: TokenSequence, weight: float, source: str) -> TrainingExa
 
 
 def _capitals(segment: Segment) -> list[tuple[int, bool]]:
-    """Which words in the middle of a sentence have a capital; of an answer that has any."""
+    """Return (token number, has a capital) of each word within a sentence; of an answer that has capitals."""
     if segment.role != Role.ANSWER or segment.text == segment.text.lower():
         return []
     found = []

@@ -16,5 +16,5 @@ def is_held_out(example: Example) -> bool:
 
 
 def is_for_decisions(example: Example) -> bool:
-    """Whether *example*, held out from the network, is for the last two decisions; the others measure."""
+    """Return whether *example*, held out, is in the third that fits the last two decisions."""
     return hashlib.sha256(b"decisions" + example.group.encode()).digest()[0] % 3 == 0

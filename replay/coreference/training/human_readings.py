@@ -29,7 +29,7 @@ class RightReading:
 
 def right_readings(question: str, rewritten: str, mentions: Sequence[Mention]) -> list[RightReading]:
     """
-    The right reading of each mention, from what replaces it in the human rewrite.
+    Return the right reading of each mention, taken from the text that replaces it in the human rewrite.
 
     That of an ellipsis are the words that people added and that stand in no other mention's place.
     """

@@ -91,7 +91,7 @@ def _done(pieces: WordPiece, job: Callable[[WordPiece], list[TrainingExample]]) 
 
 
 def _shown(document: Document, rng: random.Random) -> Document:
-    """*document* as a conversation might have it, some in lower case and without stops."""
+    """Return *document* as a conversation might have it, some in lower case and without stops."""
     document = replace(document, turns=document.turns[-WINDOW:])
     if rng.random() < _CARELESS:
         document = replace(document, question=document.question.lower().rstrip("?. "))

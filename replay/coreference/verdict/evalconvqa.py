@@ -58,7 +58,7 @@ def compare(
     skip_entity: bool = True,
 ) -> Drift:
     """
-    The verdict of the published rule on one question in two histories.
+    Return the verdict of the published rule on one question in two histories.
 
     On each side the clusters with a mention in the question are kept, ordered by their last mention.
     With *skip_entity* one whose last mention is a capitalised entity is dropped, as in the published runs.
@@ -105,7 +105,7 @@ def compare(
 
 def rewrite_from_clusters(document: Document, clusters: Sequence[Cluster]) -> str:
     """
-    The document's question with its mentions replaced by what their clusters name, as by the program.
+    Return the document's question, each mention replaced by its cluster's name, as in the program.
 
     A cluster is named by its first mention that has a word which is no pronoun. Its other mentions give way
     to that one, with the mentions inside it replaced likewise, unless they hold its words already ("the
@@ -134,7 +134,7 @@ def rewrite_from_clusters(document: Document, clusters: Sequence[Cluster]) -> st
 def _with_names(
     text: str, whole: CharSpan, names: Mapping[CharSpan, CharSpan], question_start: int, left: Iterator[int]
 ) -> str:
-    """*whole* of *text* with each outermost span of *names* in it replaced, while replacements are *left*."""
+    """Return *whole* of *text* with up to *left* outermost spans of *names* replaced."""
     pieces: list[str] = []
     done = whole.start
     for span in sorted(names, key=lambda span: (span.start, -span.end)):
@@ -154,7 +154,7 @@ def _with_names(
 
 
 def _compared(document: Document, clusters: Sequence[Cluster], skip_entity: bool) -> list[Reading]:
-    """Of each cluster that ends in the question its last mention, read as the mention that names it."""
+    """Return a reading of the last mention of each cluster that ends in the question, by its name."""
     text, question_start = document.text(), len(document.context())
     kept: list[tuple[CharSpan, CharSpan]] = []
     for cluster in clusters:
@@ -174,13 +174,13 @@ def _of(text: str, span: CharSpan) -> str:
 
 
 def _naming(text: str, spans: Sequence[CharSpan]) -> CharSpan | None:
-    """The first of *spans* that is no pronoun."""
+    """Return the first of *spans* that is no pronoun."""
     return next((span for span in spans if " ".join(_lowered(_of(text, span))) not in PRONOUNS), None)
 
 
 @lru_cache(maxsize=4096)
 def _tokens_of(text: str) -> tuple[str, ...]:
-    """The tokens of *text*: the rule counts punctuation and "'s" as words of their own."""
+    """Return the tokens of *text*: the rule counts punctuation and "'s" as words of their own."""
     return tuple(token.text for token in tokens(text))
 
 

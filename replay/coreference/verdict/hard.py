@@ -20,7 +20,7 @@ VERSION = 2
 
 def compare(gold: Sequence[Reading], predicted: Sequence[Reading]) -> Drift:
     """
-    The verdict on one question, read in the gold and in the system's own history.
+    Return the verdict on one question, read in the gold and in the system's own history.
 
     A mention is ``open`` when the gold history gives it no antecedent, ``lost`` when only the own
     history gives none, ``drifted`` when the two antecedents share no content word, else ``same``.
@@ -34,7 +34,7 @@ def compare(gold: Sequence[Reading], predicted: Sequence[Reading]) -> Drift:
 
 def paired(gold: Sequence[Reading], predicted: Sequence[Reading]) -> Iterator[tuple[Reading, Reading]]:
     """
-    The gold and the predicted reading of each mention, by its position in the question.
+    Yield (gold, predicted) reading of each mention, by its position in the question.
 
     A mention that only one side found counts as read without an antecedent on the other.
     """
@@ -48,7 +48,14 @@ def paired(gold: Sequence[Reading], predicted: Sequence[Reading]) -> Iterator[tu
 
 
 def mention_drift(gold: Reading, predicted: Reading, probability: float | None = None) -> MentionDrift:
-    """One mention by its best antecedents; *probability* None is 1 where they say drift, else 0."""
+    """
+    Return the drift of one mention by its best antecedents.
+
+    Args:
+        gold: The reading in the recorded history.
+        predicted: The reading in the system's own history.
+        probability: That the readings differ; by default 1 if the antecedents say so, else 0.
+    """
     state: MentionState
     overlap = 0.0
     if not (gold.antecedent or "").strip():

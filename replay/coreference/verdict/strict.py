@@ -52,9 +52,10 @@ def probability(
     gold: Sequence[Reading], *, gold_document: Document, predicted_document: Document
 ) -> float | None:
     """
-    Return how probable it is that the question means something else after the own history, in [0, 1].
+    Return the probability in [0, 1] that the question means something else after the own history.
 
-    None where *gold* has no distributions: then it takes both readings, and the hard rule.
+    Returns:
+        None if *gold* has no distributions: then the hard rule decides, which takes both readings.
     """
     if gold_document == predicted_document or not gold:
         return 0.0
@@ -80,9 +81,14 @@ def verdict(
     threshold: float | None = None,
 ) -> Drift:
     """
-    Return the verdict on a question of that *probability*, as ``compare`` does.
+    Return the verdict on a question, as ``compare`` does.
 
-    *predicted* may be empty where the question has not drifted.
+    Args:
+        gold: Readings in the recorded history.
+        predicted: Readings in the own history; may be empty if the question has not drifted.
+        probability: The result of ``probability``; None for the hard rule.
+        predicted_document: The question with the own history.
+        threshold: The probability of drift from which on the question is invalid; ``THRESHOLD`` by default.
     """
     if probability is None:
         return replace(hard.compare(gold, predicted), mode=MODE)

@@ -68,8 +68,11 @@ def rewrite(question: str, readings: Sequence[Reading], *, min_probability: floa
 
 
 def propose_edits(question: str, reading: Reading, min_probability: float = 0.0) -> QuestionEdit | None:
-    """Return what *reading* changes in *question*; None where that is not probable enough to be for the
-    better."""
+    """
+    Return the edit of *question* that *reading* proposes; None if it is unlikely to improve the question.
+
+    *min_probability* is the least probability, in [0, 1], that the edit makes the question better.
+    """
     mention = reading.mention
     if question[mention.start : mention.end] != mention.text or reading.worth < min_probability:
         return None

@@ -54,11 +54,16 @@ def standalone_questions(
     min_probability: float = MIN_PROBABILITY,
 ) -> tuple[StandaloneQuestion, ...]:
     """
-    Every question of *conversation*, rewritten after the *window* recorded exchanges before it.
+    Return every question of *conversation*, rewritten to be understood on its own.
 
-    With *background*, title, section and background are read as well. A reading less probable than
-    *min_probability* changes nothing, where *resolver* gives probabilities. A question in a language that
-    *resolver* can't read stays as it is.
+    A question in a language that *resolver* can't read stays as it is.
+
+    Args:
+        conversation: The conversation.
+        resolver: Reads the questions' mentions.
+        window: The number of recorded exchanges before a question that are read.
+        background: Whether title, section and background are read as well.
+        min_probability: Readings less probable than this change nothing, if *resolver* gives probabilities.
     """
     languages = getattr(resolver, "languages", ENGLISH_ONLY)
     unread = [not_readable(turn.question, conversation, languages) for turn in conversation.turns]
@@ -85,7 +90,7 @@ def standalone_questions(
 
 
 def with_standalone(conversation: Conversation, questions: Sequence[StandaloneQuestion]) -> Conversation:
-    """*conversation* with its standalone questions, where it has none and ours stands alone."""
+    """Return *conversation* with its standalone questions, where it has none and ours stands alone."""
     return replace(
         conversation,
         turns=tuple(
@@ -96,7 +101,7 @@ def with_standalone(conversation: Conversation, questions: Sequence[StandaloneQu
 
 
 def evidence(conversation: Conversation, question: StandaloneQuestion) -> dict[str, Any]:
-    """The question with everything that led to it, as plain values for JSON."""
+    """Return the question and the evidence for its wording, as plain values for JSON."""
     turn = conversation.turns[question.depth - 1]
     return {
         "conversation": conversation.id,

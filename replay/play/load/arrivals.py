@@ -15,13 +15,13 @@ from itertools import count
 
 
 def constant_arrivals(rate_per_s: float) -> Iterator[float]:
-    """0, 1 / rate, 2 / rate, ...; from their numbers, so that no error adds up over a long run."""
+    """Yield 0, 1 / rate, 2 / rate, ..., each computed from its number so that no error adds up."""
     return (number / rate_per_s for number in count())
 
 
 def poisson_arrivals(rate_per_s: float, rng: random.Random) -> Iterator[float]:
     """
-    A Poisson process: independent users who know nothing of each other.
+    Yield the times of a Poisson process: independent users who know nothing of each other.
 
     The gaps, the one before the first arrival too, are independent and exponential with mean
     1 / rate (Kingman, *Poisson Processes*, 1993, section 4.1); so the number of arrivals in any
@@ -35,8 +35,7 @@ def poisson_arrivals(rate_per_s: float, rng: random.Random) -> Iterator[float]:
 
 def ramp_up(arrivals: Iterable[float], ramp_s: float) -> Iterator[float]:
     """
-    *arrivals* of a process at its full rate, with the rate rising linearly from 0 in the first
-    *ramp_s* seconds.
+    Return *arrivals* delayed so that their rate rises linearly from 0 within *ramp_s* seconds.
 
     With R the full rate, L(t) = R t^2 / (2 ramp) arrivals are due by t within the ramp and
     R (t - ramp / 2) after it. An arrival that was to come at s, when R s were due, comes at the t with

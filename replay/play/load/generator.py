@@ -48,10 +48,16 @@ async def play_level(
     asks: InFlightRequests | None = None,
 ) -> LevelOutcome:
     """
-    Offer *level* with as many of *sessions* as it needs, and wait for the asks under way at its end.
+    Offer *level* with as many of *sessions* as it needs, and wait for the asks in progress at its end.
 
-    *start* is the reading of *clock* when the run started. It must go as the event loop's clock does, which
-    is what is waited by. *sessions* must not block. *asks* are those of whoever plays them, for the lag.
+    Args:
+        level: The level of load.
+        sessions: Users' sessions; the iterator must not block.
+        start: The reading of *clock* when the run started, in seconds.
+        clock: A clock that runs as the event loop's does.
+        after: Whether a user's think time begins with the ``answer`` or the ``question`` before.
+        max_open: Conversations open at a time, at most, if conversations arrive on their own.
+        asks: The requests in flight of the sessions' player, to measure the lag.
 
     Raises:
         ReplayError: the run could not go on; what was answered until then is in the player's sink.
@@ -183,7 +189,7 @@ class _SessionPacer:
 
 
 async def _keep_coming(stage: _LevelState, sessions: Iterator[UserSession], after_s: float) -> None:
-    """One user who begins the next conversation when the one before is over."""
+    """Play as one user who begins the next conversation when the one before is over."""
     moment = stage.start + after_s
     if not stage.admits(moment) or not await stage.wait_until(moment):
         return
@@ -197,7 +203,7 @@ async def _keep_coming(stage: _LevelState, sessions: Iterator[UserSession], afte
 async def _arrive(
     stage: _LevelState, sessions: Iterator[UserSession], tasks: asyncio.TaskGroup, max_open: int
 ) -> None:
-    """Users who come when they are due, whatever the system does."""
+    """Play users who arrive when they are due, whatever the system does."""
     room = asyncio.Semaphore(max_open)
     full_until = float("-inf")
     for session in sessions:

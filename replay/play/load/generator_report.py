@@ -63,7 +63,7 @@ class LatenessCounter:
         self._done_s: dict[Hashable, float] = {}
 
     def add(self, record: TurnRecord, *, counts: bool) -> None:
-        """The next *record* of its play; what it says of lateness *counts*, or not."""
+        """Add the next *record* of its play; its lateness is only included if it *counts*."""
         timing = record.timing
         if timing is None:
             return
@@ -79,11 +79,16 @@ class LatenessCounter:
             self._later.add(timing.sent_s - max(timing.scheduled_s, before_s))
 
     def forget(self, conversation: str, system: str, policy: str) -> None:
-        """This play is over."""
+        """Forget a play that is over."""
         self._done_s.pop((conversation, system, policy), None)
 
     def take(self, *, first_turns: bool) -> LatenessSummary | None:
-        """What came since the last call; without *first_turns* where arrivals had to wait for others."""
+        """
+        Return a summary of the lateness counted since the last call, and start over; None if there is none.
+
+        Args:
+            first_turns: Whether first turns count. They don't where arrivals had to wait for others.
+        """
         taken, self._first, self._later = (self._first, self._later), _Durations(), _Durations()
         whole = DurationHistogram()
         for durations in taken if first_turns else taken[1:]:
@@ -106,7 +111,7 @@ class _Durations:
             self.histogram()
 
     def histogram(self) -> DurationHistogram:
-        """Of all there were."""
+        """Return a histogram of all durations."""
         import numpy as np
 
         self._counted.record_all(np.array(self._new))

@@ -65,7 +65,7 @@ class DurationHistogram:
 
     def quantiles(self, shares: Sequence[float]) -> list[float] | None:
         """
-        The quantiles at *shares* (0 to 1), in seconds; None when nothing was counted.
+        Return the quantiles at *shares* (0 to 1), in seconds; None when nothing was counted.
 
         Between two durations they are interpolated as ``numpy.quantile`` does, so that they differ from
         exact ones by no more than half a bucket.
@@ -84,14 +84,14 @@ class DurationHistogram:
         return found
 
     def mean_s(self) -> float | None:
-        """The mean, within the same error; None when nothing was counted."""
+        """Return the mean, within the same error; None when nothing was counted."""
         import numpy as np
 
         middles, counts = self._middles_s()
         return float(np.average(middles, weights=counts)) if self._counts else None
 
     def _middles_s(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """The middles of the buckets in use, in seconds and rising, and how many durations each has."""
+        """Return the middles of the used buckets in seconds, rising, and the count of each."""
         import numpy as np
 
         indices = np.array(sorted(self._counts), dtype=np.int64)
@@ -102,7 +102,7 @@ class DurationHistogram:
         return (lowest + (1 << shift) / 2) / _UNITS_PER_S, counts
 
     def encode(self) -> str:
-        """The V2 compressed form of HdrHistogram, in base64."""
+        """Return the V2 compressed form of HdrHistogram, in base64."""
         from hdrh.histogram import HdrHistogram
 
         whole = HdrHistogram(1, _HIGHEST, DIGITS)
@@ -114,7 +114,7 @@ class DurationHistogram:
     @classmethod
     def decode(cls, encoded: str) -> Self:
         """
-        Inverse of ``encode``.
+        Return the histogram that ``encode`` encoded.
 
         Raises:
             ValueError: *encoded* is not such a histogram.

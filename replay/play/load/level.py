@@ -37,16 +37,20 @@ class Level:
 
     @property
     def end_s(self) -> float | None:
-        """When nothing more is asked, in seconds since the run's start; None where time is no bound."""
+        """Return when asking ends, in seconds since the run's start; None without a time limit."""
         return None if self.duration_s is None else self.start_s + self.warmup_s + self.duration_s
 
     @property
     def window_s(self) -> tuple[float, float]:
-        """What is measured, in seconds since the run's start: turns that are due from then until then."""
+        """Return the measured time, in seconds since the run's start; turns that are due in it count."""
         return self.start_s + self.warmup_s, float("inf") if self.end_s is None else self.end_s
 
     def share(self, worker: int, workers: int) -> Level:
-        """What *worker* (from 0) of *workers* offers of it; the arrivals are shared out elsewhere."""
+        """
+        Return this level with the share of its load that *worker* (from 0) of *workers* offers.
+
+        Only totals are divided; how arrivals are shared is decided elsewhere.
+        """
 
         def part(total: float | None) -> int | None:
             return None if total is None else share_of(int(total), worker, workers)
@@ -84,7 +88,7 @@ class LevelOutcome:
 
 
 def together(parts: list[LevelOutcome]) -> LevelOutcome:
-    """What came of a level that several processes played."""
+    """Return the combined outcome of a level that several processes played."""
     return LevelOutcome(
         ended_s=max(part.ended_s for part in parts),
         conversations=sum(part.conversations for part in parts),

@@ -13,7 +13,7 @@ Search = Generator[float, bool, None]
 
 
 def steps(levels: Sequence[float], *, go_on: bool = False) -> Search:
-    """Up the list until the first level that misses, or with *go_on* all of it."""
+    """Yield the levels in order up to the first that misses; with *go_on*, all of them."""
     for level in levels:
         met = yield level
         if not met and not go_on:
@@ -22,7 +22,7 @@ def steps(levels: Sequence[float], *, go_on: bool = False) -> Search:
 
 def bisect(low: float, high: float, *, resolution: float, whole: bool = False) -> Search:
     """
-    Doubling from *low* until a level misses or *high* is reached, then halving what lies between.
+    Yield levels that double from *low* until one misses or *high* is reached, then bisect.
 
     Over when the lowest level that missed is at most *resolution* (a share) above the highest that met,
     with *whole* levels also when they are neighbours, and when *low* misses. Each level is measured once,
@@ -47,9 +47,7 @@ def bisect(low: float, high: float, *, resolution: float, whole: bool = False) -
 
 
 def confirm(search: Search, times: int) -> Search:
-    """
-    *search* for noisy measurements: a level has missed after *times* misses, and met as soon as it did once.
-    """
+    """Yield the levels of *search*, each until it is met once or missed *times* times."""
     level = next(search, None)
     while level is not None:
         for _ in range(times):

@@ -78,7 +78,7 @@ def parse_objectives(
     slo: Mapping[str, Any], *, scorers: Collection[str] | None = None
 ) -> tuple[Objective, ...]:
     """
-    The objectives in *slo*.
+    Return the objectives in *slo*.
 
     *scorers* are the labels of all scores that the run will have, those of judges too; None where
     they are not known yet, and any label may be right.
@@ -100,7 +100,12 @@ def parse_objectives(
 
 def parse_objective(key: str, threshold: Any, *, scorers: Collection[str] | None = None) -> Objective:
     """
-    One objective; *scorers* as for ``parse_objectives``.
+    Return the objective that one key and its threshold state.
+
+    Args:
+        key: The objective, such as ``errors`` or a percentile of a time.
+        threshold: A number: a share, seconds, or a score.
+        scorers: Labels of scores, as for ``parse_objectives``.
 
     Raises:
         ValueError: the key is unknown, or the threshold can't be one.

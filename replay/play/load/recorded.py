@@ -13,7 +13,7 @@ from replay.play.load.trace import Arrival
 
 def recorded_arrivals(conversations: Iterable[Conversation]) -> list[Arrival]:
     """
-    An arrival for each of *conversations*, in the order in which they came, the first one at 0.
+    Return an arrival for each of *conversations*, in order of time, the first one at 0.
 
     Raises:
         InputError: the first question of one has no timestamp.

@@ -20,7 +20,15 @@ Order = Literal["sequential", "shuffle", "sample"]
 
 
 def draw(conversations: Sequence[Conversation], order: Order, seed: int) -> Iterator[Conversation]:
-    """*conversations*, at least one, without end; each play gets an id from ``replay.play.repetition``."""
+    """
+    Yield *conversations* endlessly.
+
+    Args:
+        conversations: At least one.
+        order: ``sequential``: in their order again and again; ``shuffle``: each round in another order;
+            ``sample``: drawn with replacement.
+        seed: Of the random orders.
+    """
     size = len(conversations)
     match order:
         case "sequential":

@@ -83,7 +83,7 @@ class ThinkTime(BaseModel):
 
     def gaps_s(self, conversation: Conversation, rng: random.Random) -> tuple[float, ...]:
         """
-        All think times of *conversation*: seconds before turn 2, before turn 3, ...
+        Return the think times of *conversation* in seconds: before turn 2, before turn 3, ...
 
         Drawn at once, nothing but the times has to be kept while the conversation is played (a generator
         has 2.5 kB, which counts where ten thousand are open). Also the check before a run that recorded
@@ -112,13 +112,13 @@ class ThinkTime(BaseModel):
 
 
 def think_rng(seed: int, play_number: int) -> random.Random:
-    """The generator of the think times of the *play_number*-th play of a run."""
+    """Return the random generator of the think times of the *play_number*-th play of a run."""
     return random.Random(f"{seed}|think|{play_number}")
 
 
 def _recorded_gap_s(conversation: Conversation, depth: int) -> float:
     """
-    From the recorded answer to the question at *depth*.
+    Return the seconds from the recorded answer to the question at *depth*.
 
     Where the data doesn't say when an answer came, from question to question; such a gap holds the
     time that the recorded system took as well.
@@ -142,10 +142,15 @@ def _recorded_gap_s(conversation: Conversation, depth: int) -> float:
 
 def recorded_s(conversation: Conversation, name: str, depth: int) -> float | None:
     """
-    When the turn at *depth* was asked or answered, as *name* says, in seconds; None where it isn't known.
+    Return when the turn at *depth* was asked or answered in the recording, in seconds; None if unknown.
+
+    Args:
+        conversation: Has the times in its metadata, a list with one entry for each turn.
+        name: The key of that list in the metadata.
+        depth: The turn, 1 for the first.
 
     Raises:
-        InputError: what *conversation* says are no times, or not as many as there are turns.
+        InputError: the list is malformed or has another length than the turns.
     """
     times: Any = conversation.metadata.get(name)
     if times is None:

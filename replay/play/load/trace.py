@@ -63,7 +63,7 @@ class Arrival:
 
 def read_trace(path: Path) -> Iterator[Arrival]:
     """
-    The arrivals in *path*, in order.
+    Yield the arrivals in *path*, in order.
 
     Raises:
         DatasetError: the file, or a line of it, can't be read; the message names line and field.
@@ -90,7 +90,7 @@ def read_trace(path: Path) -> Iterator[Arrival]:
 
 
 def _rows(path: Path) -> Iterator[tuple[SourceLocation, _Row]]:
-    """The file's lines, each with its fields."""
+    """Yield the file's lines, each with its fields."""
     is_json: bool | None = None
     header: list[str] = []
     for place, line in json_rows.lines(path):
@@ -162,7 +162,7 @@ def _check_fields(names: Sequence[str], place: SourceLocation) -> None:
 
 
 def _time(row: _Row, place: SourceLocation) -> tuple[float, str]:
-    """The line's time in seconds, and the name of the field that it was read from."""
+    """Return the line's time in seconds, and the name of the field that it was read from."""
     name = next(name for name in row if name == "at_s" or ("at_s" not in row and name.lower() == "timestamp"))
     value = row[name]
     if isinstance(value, str):

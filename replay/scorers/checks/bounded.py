@@ -85,7 +85,7 @@ class BoundedProcess:
         self._process, self._lock = None, Lock()
 
     def _answer(self, asked: bytes) -> bytes:
-        """The line that is answered to the line *asked*; empty where the process has ended."""
+        """Return the line that answers the line *asked*; empty if the process has ended."""
         if self._process is None or self._process.poll() is not None:
             self.end()
             self._process = self._started()

@@ -34,14 +34,14 @@ class Verdicts(Protocol):
 
     def scores(self, column: str, records: Sequence[TurnRecord]) -> list[float | Unscored]:
         """
-        The values in a judge's *column* for *records*, or why there are none.
+        Return the values in a judge's *column* for *records*, or the reasons why there are none.
 
         Of a judge of whole conversations a single one, where it judged them.
         """
         ...
 
     def rubric(self, judge: str | None, seen: CheckInput) -> CheckOutcome:
-        """What *judge*, or the run's only judge of rubrics, found about the rubric at ``seen.position``."""
+        """Return the verdict of *judge*, else the run's only rubric judge, on rubric ``seen.position``."""
         ...
 
 
@@ -72,7 +72,7 @@ class CheckInput:
         return [(record.depth, record.answer or "") for record in self.records]
 
     def place(self, depth: int | None = None) -> str:
-        """Where in a sentence of evidence: the answer at *depth*, or in none of them."""
+        """Return words for the answer at *depth*, for evidence; None stands for none of the answers."""
         if not self.at_end:
             return "the answer"
         return "any answer" if depth is None else f"the answer at depth {depth}"

@@ -103,14 +103,14 @@ def asks_back(wanted: bool) -> Does:
 
 
 def refusal_in(answer: str) -> str | None:
-    """The first sentence of *answer* that refuses, as it is compared; None if none does."""
+    """Return the first sentence of *answer* that refuses, as it is compared; None if none does."""
     if declines(answer, DECLINING_PATTERNS):
         return loosely(answer)
     return next((one for one in _sentences(answer) if _REFUSAL.search(one)), None)
 
 
 def question_in(answer: str) -> str | None:
-    """Which of the last sentences of *answer* asks the user something, as compared; None if none does."""
+    """Return the first of the last sentences of *answer* that asks the user something; None if none does."""
     return next((one for one in _sentences(answer)[-LAST:] if _asks(one)), None)
 
 

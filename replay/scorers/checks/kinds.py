@@ -66,7 +66,7 @@ KINDS: Mapping[str, Kind] = {
 
 
 def columns_of(expectation: Expectation, *, at_end: bool) -> list[str]:
-    """The columns in which *expectation* counts."""
+    """Return the columns in which *expectation* counts."""
     return check_columns(expectation.kind, expectation.called, at_end=at_end)
 
 
@@ -85,7 +85,7 @@ class BadExpectationError(Exception):
 
 def check_of(expectation: Expectation) -> Check:
     """
-    The check that *expectation* wants.
+    Return the check that *expectation* wants.
 
     Raises:
         BadExpectationError: there is no such kind, or its value doesn't fit.
@@ -106,7 +106,7 @@ def check_of(expectation: Expectation) -> Check:
 
 
 def unknown_kind(name: str) -> str:
-    """What is wrong with *name*, which is no kind."""
+    """Return a message that *name* is no kind of check, with the kinds that there are."""
     return f'"{name}" is no kind of check{nearest(name, KINDS)} (known: {", ".join(KINDS)})'
 
 

@@ -30,14 +30,21 @@ _QUOTES = str.maketrans("‘’‚‛“”„‟", "''''\"\"\"\"")
 
 
 def loosely(text: str) -> str:
-    """*text* as it is compared unless ``exact`` is wanted."""
+    """Return *text* as it is compared unless ``exact`` is set."""
     return " ".join(unicodedata.normalize("NFKC", text).translate(_QUOTES).casefold().split())
 
 
 def search_texts(
     wanted: Wanted, finders: Mapping[str, Callable[[str], bool]], seen: CheckInput
 ) -> CheckOutcome:
-    """Which of *finders*, by how each is shown, find something in the answers; so many must."""
+    """
+    Return whether as many of *finders* find something in the answers as are wanted.
+
+    Args:
+        wanted: ``all``, ``any`` or ``none`` of them must.
+        finders: A test of an answer's text by how it is called in the evidence.
+        seen: The answers.
+    """
     at: dict[str, int | None] = {
         shown: next((depth for depth, answer in seen.answers if finds(answer)), None)
         for shown, finds in finders.items()
@@ -117,7 +124,7 @@ def matches_pattern(pattern: str, text: str) -> bool:
 
 
 def as_tuple(texts: Texts) -> tuple[str, ...]:
-    """*texts* as a tuple."""
+    """Return *texts* as a tuple."""
     return (texts,) if isinstance(texts, str) else texts
 
 

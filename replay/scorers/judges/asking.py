@@ -52,7 +52,7 @@ class Asker:
 
 
 def sample_name(repeat: int, sample: int, *, once: bool = False) -> str:
-    """How a repeat's sample is told from others in cache keys."""
+    """Return the label that tells a repeat's sample from others in cache keys."""
     return "once" if once else f"{repeat}/{sample}"
 
 
@@ -90,7 +90,7 @@ class VoterAsk:
 
     @property
     def unfit(self) -> str | None:
-        """Why the voter isn't worth asking any more; None if it is."""
+        """Return why the voter is no longer asked, the last of several reasons; None if it still is."""
         reasons = self.asker.unfit.get(self.voter.name, [])
         return reasons[-1] if len(reasons) >= UNFIT_AFTER else None
 

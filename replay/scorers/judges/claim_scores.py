@@ -44,7 +44,7 @@ class ClaimCounts:
 
 
 def count_claims(golden: Iterable[str], candidate: Iterable[str], common: Iterable[str]) -> ClaimCounts:
-    """The counts of three lists; a claim that is listed twice, but for case and spaces, counts once."""
+    """Return the counts of three lists; a repeated claim, ignoring case and spaces, counts once."""
     return ClaimCounts(
         golden=len(distinct(golden)), candidate=len(distinct(candidate)), common=len(distinct(common))
     )
@@ -52,7 +52,7 @@ def count_claims(golden: Iterable[str], candidate: Iterable[str], common: Iterab
 
 def claims_in(value: object) -> list[str]:
     """
-    The claims in a list, or in an object that numbers them.
+    Return the claims in a list, or in an object that numbers them.
 
     Raises:
         ValueError: *value* is neither, or holds something else than texts; in words for a judge.
@@ -67,13 +67,17 @@ def claims_in(value: object) -> list[str]:
 
 
 def unsupported_claims(golden: Iterable[str], candidate: Iterable[str], common: Iterable[str]) -> list[str]:
-    """Those of *common* that stand in neither of the other lists, but for case, spaces and a full stop."""
+    """
+    Return those of *common* that are in neither *golden* nor *candidate*, each once.
+
+    Case, spaces and a full stop are ignored.
+    """
     listed = {_key(claim) for claim in (*golden, *candidate)}
     return [claim for claim in distinct(common) if _key(claim) not in listed]
 
 
 def distinct(claims: Iterable[str]) -> Sequence[str]:
-    """*claims* without empty and repeated ones, in order."""
+    """Return *claims* without empty and repeated ones, in order."""
     kept: dict[str, str] = {}
     for claim in claims:
         if key := _key(claim):

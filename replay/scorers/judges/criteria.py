@@ -45,7 +45,7 @@ class JudgeCriterion:
 
 def read_criteria(path: Path) -> dict[str, JudgeCriterion]:
     """
-    The criteria in the YAML file at *path*, a list of mappings, by name and in order.
+    Return the criteria in the YAML file at *path*, a list of mappings, by name and in order.
 
     Raises:
         ValueError: the file can't be read, or has faults; the message names all of them.
@@ -86,7 +86,7 @@ def _place(keys: Sequence[int | str], line_of: Any) -> str:
 
 def select_criteria(names: Sequence[str] | None, file: Path | None) -> tuple[JudgeCriterion, ...]:
     """
-    The criteria called *names*, from *file* or ours; without names all of *file*'s, or else all of ours.
+    Return the criteria called *names*, from *file* or ours; without names, all of them.
 
     Raises:
         ValueError: there is no such criterion, or *file* has faults.

@@ -17,7 +17,14 @@ from replay.scorers.judges.panel import Panel
 
 
 def estimate(panel: Panel, ready: Sequence[Case], *, settled: int) -> CostEstimate:
-    """What judging the cases in *ready* would take, with *settled* more that need no asking."""
+    """
+    Return an estimate of the asks, tokens and cost of judging the cases in *ready*.
+
+    Args:
+        panel: The judge with its voters.
+        ready: The cases to ask about.
+        settled: The number of further cases, which need no asking.
+    """
     cache = DiskCache(panel.cache)
     seen: set[bytes] = set()
     asks = at_most = cached = prompt_tokens = completion_tokens = 0

@@ -108,7 +108,7 @@ class FactualJudge:
         return Opinion(values={"": value}, evidence=evidence, flags=flags)
 
     async def _value(self, case: Case, ask: AskJudge, evidence: dict[str, Any]) -> Value:
-        """The verdict, step by step; *evidence* learns of each."""
+        """Return the verdict, step by step; *evidence* learns of each."""
         matched: bool = evidence["fuzzy"]["matching"]
         if matched and self.ask == "unmatched":
             return 1.0
@@ -135,7 +135,7 @@ class FactualJudge:
         )
 
     def _fuzzy(self, case: Case) -> dict[str, Any]:
-        """The best match with any gold answer, by the rule that the scorer ``fuzzy`` has for declining."""
+        """Return the best match with any gold answer, by the rule of the scorer ``fuzzy``."""
         answer = case.record.answer or ""
         references = quac_references(case.record.gold_answers, self.declining)
         if (decided := declined_score(answer, references, self.declining)) is not None:
@@ -158,14 +158,14 @@ class FactualJudge:
 
 
 def _read(text: str, said: bool | None) -> dict[str, Any]:
-    """What was made of a reply: the verdict, and criteria and reason where the judge gave them."""
+    """Return the verdict read from a reply, with the criteria and reason that the judge gave."""
     found = first_object(text, ("verdict",)) or {}
     kept: dict[str, Any] = {key: found[key] for key in ("criteria", "reason") if key in found}
     return {"matching": said, **kept}
 
 
 def _contradictions(*replies: Mapping[str, Any] | None) -> tuple[str, ...]:
-    """A flag for each of *replies*, as ``_read`` made it, whose verdict isn't that of its own criteria."""
+    """Return a flag for each of *replies* whose verdict contradicts its own criteria."""
     flags = []
     for read in replies:
         criteria = read.get("criteria") if read else None

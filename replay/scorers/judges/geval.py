@@ -199,7 +199,7 @@ class GEvalJudge:
     async def _rated(
         self, criterion: JudgeCriterion, prompt: str, ask: AskJudge
     ) -> tuple[Value, dict[str, Any]]:
-        """The rating and how it came about."""
+        """Return the rating and its evidence."""
         step, (low, high) = f"geval.{criterion.name}", criterion.scale
         if self.mode == "logprobs":
             reply = await ask(step, prompt, parameters=self._parameters)
@@ -244,7 +244,7 @@ def _described(criterion: JudgeCriterion) -> dict[str, Any]:
 
 
 def _mean(values: Sequence[Value]) -> Value:
-    """The mean of all criteria; unscored for the first reason if one has no rating."""
+    """Return the mean of all criteria; unscored for the first reason if one has no rating."""
     missing = next((value for value in values if isinstance(value, Unscored)), None)
     if missing is not None:
         return missing

@@ -50,7 +50,7 @@ class Case:
 
     @property
     def history(self) -> tuple[Exchange, ...]:
-        """What the system was shown before the judged turn."""
+        """Return the history that the system was shown before the judged turn."""
         if self.history_shown == "gold":
             history = gold_history(self.conversation, self.record.depth)
         else:
@@ -58,7 +58,7 @@ class Case:
         return reapply_view(history, self.record.history_cut)
 
     def exchanges(self, records: Sequence[TurnRecord]) -> tuple[Exchange, ...]:
-        """*records* as a dialogue, with gold answers where they stood in for a failed ask."""
+        """Return *records* as a dialogue, with gold answers in place of failed asks."""
         turns = self.conversation.turns
         return own_history(
             [
@@ -109,7 +109,7 @@ class AskJudge(Protocol):
         once: bool = False,
     ) -> ChatReply:
         """
-        The reply, from the cache if it is there.
+        Return the reply, from the cache if it is there.
 
         *step* names what is asked for (``factual.verification``): in the evidence, and as the id of the
         conversation that the adapter sees. *sample* tells several asks of one prompt apart. With *once*
@@ -156,16 +156,16 @@ class Judge(Protocol):
         ...
 
     def why_not(self, case: Case) -> Unscored | None:
-        """Why *case* can't be judged at all, which is known without asking; None if it can."""
+        """Return why *case* can't be judged, as far as that is known without asking; None if it can."""
         ...
 
     def plan(self, case: Case) -> Sequence[PlannedAsk]:
-        """What judging *case* takes of each voter, for an estimate."""
+        """Return the asks that judging *case* takes of each voter, for an estimate."""
         ...
 
     async def opinion(self, case: Case, ask: AskJudge) -> Opinion:
         """
-        One voter's opinion. A failed ask is an ``Unscored`` value, as ``failed`` words it.
+        Return one voter's opinion. A failed ask is an ``Unscored`` value, as ``failed`` words it.
 
         Raises:
             UnfitVoterError: the voter can't serve this judge.
@@ -189,6 +189,9 @@ class UnfitVoterError(Exception):
 
 
 def ask_failure(error: AdapterError) -> Unscored:
-    """The reason for an ask without a reply; short, since reports count equal reasons. The error's own
-    words are kept with the verdict."""
+    """
+    Return the reason for an ask without a reply.
+
+    Short, since reports count equal reasons. The error's own words are kept with the verdict.
+    """
     return Unscored(reason=f"judge {error.outcome}")

@@ -29,7 +29,7 @@ def cases(
     histories: Mapping[str, Mapping[str, HistoryShown]],
 ) -> list[Case]:
     """
-    The cases in *records*, in their order.
+    Return the cases in *records*, in their order.
 
     *histories* says by system and policy what the system was shown; its own answers where that is missing.
     """
@@ -51,7 +51,7 @@ def cases(
 
 
 def ready_cases(panel: Panel, found: Sequence[Case]) -> tuple[list[Case], list[Verdict]]:
-    """Those of *found* that are worth asking about, and verdicts on the others."""
+    """Return those of *found* that have to be asked about, and verdicts on the others."""
     ready, settled = [], []
     for case in found:
         why = panel.judge.why_not(case)

@@ -10,7 +10,7 @@ from replay.scorers.judges.tally import JudgeSummary
 
 
 def remarks(judged: Sequence[JudgeSummary]) -> list[str]:
-    """Plain sentences, judge by judge."""
+    """Return plain sentences, judge by judge."""
     return [f"judge {one.name}: {sentence}" for one in judged for sentence in _about(one)]
 
 

@@ -36,7 +36,7 @@ class Panel:
     """Where replies are kept; None where they are not."""
 
     def column(self, output: Output) -> str:
-        """What *output* is called in tables."""
+        """Return the name of *output* in tables."""
         return f"{self.name}.{output.name}" if output.name else self.name
 
     @property
@@ -96,7 +96,7 @@ class Verdict:
 
 async def judge_case(panel: Panel, case: Case, asker: Asker) -> Verdict:
     """
-    The panel's verdict on *case*; failed asks are reasons in it.
+    Return the panel's verdict on *case*; failed asks are reasons in it.
 
     Raises:
         PluginError: the judge raised what is no error of ours.
@@ -153,7 +153,7 @@ def _same(judge: Judge, reason: str, **evidence: Any) -> Opinion:
 
 def count_votes(voting: Voting, votes: Sequence[Value]) -> Value:
     """
-    One value of several; votes without a value don't count.
+    Return the panel's value from several votes; votes without a value don't count.
 
     By majority an even split is unscored. If no vote has a value, the most common reason is given.
     """

@@ -8,7 +8,7 @@ from typing import Any
 
 
 def merge_parameters(defaults: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
-    """*own* over *defaults*; a parameter that is None is left out."""
+    """Return *own* over *defaults*; a parameter that is None is left out."""
     return {name: value for name, value in {**defaults, **own}.items() if value is not None}
 
 
@@ -18,7 +18,7 @@ def sent_parameter_names(own: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def signature_text(parameters: Mapping[str, Any]) -> str:
-    """*parameters* as one word for a signature: ``max_tokens=16,temperature=0``."""
+    """Return *parameters* as one word for a signature: ``max_tokens=16,temperature=0``."""
     if not parameters:
         return "no-parameters"
     return ",".join(f"{name}={_word(value)}" for name, value in sorted(parameters.items()))

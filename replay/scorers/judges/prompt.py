@@ -15,7 +15,7 @@ def judge_prompt(
     name: str, own: Path | None = None, *, extra: Iterable[str] = (), needs: Iterable[str] = ()
 ) -> Prompt:
     """
-    The template in *own*, or else the shipped one called *name*.
+    Return the template in *own*, or else the shipped one called *name*.
 
     It may use the variables of a case and *extra*, and has to use one of *needs*, if there are any.
 

@@ -40,7 +40,7 @@ def weighted_rating(
     tokens: Sequence[TokenLogprobs], low: int, high: int, *, label: str
 ) -> WeightedRating | Unscored:
     """
-    The probability-weighted mean over the scale's tokens; the scale has single digits only.
+    Return the probability-weighted mean over the scale's tokens; the scale has single digits only.
 
     Five candidates 5, 4 and 3 with probabilities 0.6, 0.3 and 0.1 give 4.5.
     """

@@ -42,7 +42,7 @@ def read_yes_no(text: str) -> bool | None:
 
 
 def says_both(text: str) -> bool:
-    """Whether "yes" and "no" both stand in *text*, so that another reader could have read the other."""
+    """Return whether both "yes" and "no" are in *text*, so that another reader could take the other."""
     return len({word.lower() for word in _YES_NO.findall(text)}) == 2
 
 
@@ -55,7 +55,7 @@ class ReadRating(NamedTuple):
 
 def read_rating(text: str, low: float, high: float, *, label: str = "score") -> ReadRating | None:
     """
-    The rating in *text*, 0 (can't be evaluated) or within [low, high].
+    Return the rating in *text*, 0 (can't be evaluated) or within [low, high].
 
     A number after *label*, "score", "rating" or "grade" counts first, then one "out of" another, then the
     only number there is. Several numbers without a label ("on a scale of 1 to 5, 4") are no rating.
@@ -81,7 +81,11 @@ def _allowed(rating: ReadRating, low: float, high: float) -> ReadRating | None:
 
 
 def read_match(text: str) -> bool | None:
-    """Whether a factual verdict says "matching": from a JSON object's ``verdict``, or "verdict: ..."."""
+    """
+    Return whether a factual verdict says "matching": from a JSON object's ``verdict``, or "verdict: ...".
+
+    None if it is unclear.
+    """
     found = first_object(text, ("verdict",))
     said = found.get("verdict") if found else None
     if said is None:
@@ -91,5 +95,9 @@ def read_match(text: str) -> bool | None:
 
 
 def read_truth(value: object) -> bool | None:
-    """Whether a verdict or criterion, as a judge wrote it, is true: 1, "true", "Factually matching", ..."""
+    """
+    Return a verdict or criterion, written as 1, "true", "Factually matching", ..., as a truth value.
+
+    None if it is unclear.
+    """
     return _MATCHING.get(str(value).strip().lower().removeprefix("factually").strip())

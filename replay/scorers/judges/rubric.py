@@ -97,7 +97,7 @@ class RubricJudge:
         return f"{SIGNATURE}prompt={self._prompt.hash}|{signature_text(self._parameters)}"
 
     def _rubrics(self, case: Case) -> list[_RubricQuestion]:
-        """Those that this judge is asked about: of an answered turn, and at its end of the conversation."""
+        """Return the rubrics for this judge: of an answered turn, and at its end of the conversation."""
         found = []
         if case.record.answer is not None:
             found += [_RubricQuestion(False, *one) for one in self._addressed(case.turn.expect)]
@@ -117,7 +117,7 @@ class RubricJudge:
 
 
 def _all_of(values: Sequence[Value]) -> Value:
-    """1 if all are met; one that isn't is enough to say 0, whatever the others are."""
+    """Return 1 if all are met; one that isn't is enough for 0, whatever the others are."""
     if 0.0 in values:
         return 0.0
     return next((value for value in values if isinstance(value, Unscored)), 1.0)

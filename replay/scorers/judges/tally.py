@@ -29,7 +29,7 @@ class Spread:
 
 def spread_of(values: Sequence[Sequence[float | None]]) -> Spread | None:
     """
-    The spread of *values*, one sequence per turn with a value (or None) per repeat.
+    Return the spread of *values*, one sequence per turn with a value (or None) per repeat.
 
     None without a turn that has all its values, or with fewer than two repeats.
     """

@@ -30,7 +30,7 @@ VARIABLES = (
 
 
 def case_variables(case: Case) -> dict[str, Any]:
-    """The values of ``VARIABLES`` for *case*; texts are empty where nothing is known."""
+    """Return the values of ``VARIABLES`` for *case*; texts are empty if unknown."""
     record, turn, conversation = case.record, case.turn, case.conversation
     history = case.history
     predicted = record.answer or ""
@@ -60,7 +60,7 @@ def case_variables(case: Case) -> dict[str, Any]:
 
 def fact_of(case: Case) -> str:
     """
-    What a grounded answer should rest on: the turn's fact, or else the texts of its gold passages.
+    Return the text that a grounded answer should rest on: the turn's fact, or else its gold passages.
 
     Empty if the data has neither.
     """
@@ -71,7 +71,7 @@ def fact_of(case: Case) -> str:
 
 
 def dialogue_fact(case: Case) -> str:
-    """The facts of all of the case's turns, each once."""
+    """Return the facts of all of the case's turns, each once."""
     cases = [replace(case, records=case.records[: n + 1]) for n in range(len(case.records))]
     return "\n\n".join(dict.fromkeys(fact for one in cases if (fact := fact_of(one))))
 

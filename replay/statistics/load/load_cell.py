@@ -135,7 +135,7 @@ def load_cell(
     score_drops: Mapping[str, Estimate] | None = None,
 ) -> LoadCell:
     """
-    The asks at the positions *chosen*, with *tallies* and the *gaps* between pieces that belong to them.
+    Return the numbers of the asks at the indices *chosen*, with their *tallies* and token *gaps*.
 
     *histogram* makes an empty histogram, into which kept durations go too where some are only tallied.
     """
@@ -162,7 +162,7 @@ def load_cell(
 
 
 def picked_asks(asks: Asks, chosen: NDArray[np.intp]) -> Asks:
-    """Those at the positions *chosen* only."""
+    """Return the asks at the indices *chosen*, without token gaps."""
     columns: dict[str, Any] = {
         name: column[chosen]
         for name in Asks.__slots__

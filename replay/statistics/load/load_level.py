@@ -65,20 +65,20 @@ class GeneratorStats:
 
 
 def latest(generators: Sequence[GeneratorStats]) -> GeneratorStats | None:
-    """The one that was latest, by the 99th percentile; None where no lateness is known."""
+    """Return the generator with the largest 99th percentile of lateness; None if no lateness is known."""
     known = [(one.lateness.p99_s, one.lateness.max_s, one) for one in generators if one.lateness]
     return max(known, key=lambda each: each[:2])[2] if known else None
 
 
 def most_lagging(generators: Sequence[GeneratorStats]) -> GeneratorStats | None:
-    """The one whose event loop lagged most, by the 99th percentile; None where no lag is known."""
+    """Return the generator whose event loop lagged most, by the 99th percentile; None if no lag is known."""
     known = [(one.lag.p99_s, one.lag.max_s, one) for one in generators if one.lag]
     return max(known, key=lambda each: each[:2])[2] if known else None
 
 
 def busiest(generators: Sequence[GeneratorStats]) -> GeneratorStats | None:
     """
-    The busiest of those that asked over a wire; None where there is none.
+    Return the busiest of the generators that asked over a network; None if there is none.
 
     A system within the generator's own process is what keeps it busy.
     """
@@ -217,7 +217,7 @@ def rates(
     tallies: Sequence[LoadTally] = (),
 ) -> Rates:
     """
-    Of *level*, whose measured asks are *chosen* and those in *tallies*.
+    Return the rates of *level*, whose measured asks are *chosen* and those in *tallies*.
 
     *last_turns* are the positions of the last turn of every conversation that was played.
     """
@@ -263,7 +263,7 @@ def generator_lateness(
 
 
 def tokens_from(asks: Asks, chosen: NDArray[np.intp]) -> str | None:
-    """Where the numbers of tokens come from; None where there are none."""
+    """Return the source of the *chosen* asks' token counts: pieces, usage or both; None if none."""
     counted = asks.tokens_are_pieces[chosen][asks.tokens[chosen] >= 0]
     if not len(counted):
         return None

@@ -46,7 +46,7 @@ def cell_scores(
     seed: int,
 ) -> CellScores:
     """
-    *column*'s score of each of *cells*; *firsts* gives the cell that each is to be compared with.
+    Return *column*'s score of each of *cells*; *firsts* gives the cell that each is to be compared with.
 
     Both stand for turns by their positions in *asks*.
     """

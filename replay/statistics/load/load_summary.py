@@ -156,7 +156,7 @@ def load_summary(
     drift: tuple[DriftShare, ...] = (),
 ) -> LoadSummary:
     """
-    The summary of *asks*, whose ``level`` is the position of one of *levels*.
+    Return the summary of *asks*, whose ``level`` is the position of one of *levels*.
 
     *histogram* makes an empty one, for cells some of whose asks are only in *tallies*; *limits_s* are the
     goals that each ask can be held against, by measure. *resamples* and *seed* are those that *scorings*
@@ -219,7 +219,7 @@ def load_summary(
 
 
 def _cells(asks: Asks, levels: int, tallies: Sequence[LoadTally]) -> dict[CellKey, Cell]:
-    """The measured asks of each level and group, and of each depth of it."""
+    """Return the measured asks of each level and group, and of each depth of it."""
     found: dict[CellKey, Cell] = {}
     for position in range(levels):
         chosen = np.flatnonzero((asks.level == position) & asks.measured)

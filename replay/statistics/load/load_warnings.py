@@ -28,7 +28,7 @@ BUSY = 0.9
 
 
 def level_warnings(level: LevelSummary) -> tuple[str, ...]:
-    """Plain sentences about one level."""
+    """Return plain sentences about one level."""
     return tuple(_warnings(level))
 
 
@@ -104,7 +104,7 @@ def _of_generators(level: LevelSummary) -> Iterator[str]:
 
 
 def worst_generator(levels: Sequence[LevelSummary]) -> str | None:
-    """The latest of several generators, in one sentence; None where there was one, or nothing is known."""
+    """Return a sentence on the latest of several generators; None for one, or if nothing is known."""
     found = [(one, level) for level in levels if (one := latest(level.played.generators)) is not None]
     late = latest([one for one, _ in found])
     if late is None or late.lateness is None:
@@ -132,14 +132,14 @@ def _median_s(level: LevelSummary) -> float | None:
 
 
 def named(generator: GeneratorStats | None, generators: Sequence[GeneratorStats]) -> str:
-    """Which of *generators* it is, in words."""
+    """Return the words for *generator* in a message, with its number and host if there are several."""
     if generator is None or len(generators) < 2:
         return "the generator"
     return f"generator {generator.number + 1} of {len(generators)} ({generator.host})"
 
 
 def few_answers(answered: int) -> str | None:
-    """Which percentiles *answered* answers are too few for; None where they are enough, or none."""
+    """Return a warning that *answered* answers are too few for some percentiles; None if enough, or 0."""
     if not 0 < answered < asks_needed(0.99):
         return None
     needs = ", ".join(

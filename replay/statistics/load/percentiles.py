@@ -23,7 +23,7 @@ class Durations(Protocol):
     def count(self) -> int: ...
 
     def quantiles(self, shares: Sequence[float]) -> list[float] | None:
-        """In seconds; None if there is no duration."""
+        """Return the quantiles in seconds; None if there is no duration."""
         ...
 
     def mean_s(self) -> float | None: ...
@@ -93,7 +93,7 @@ class CountedDurations:
 
 
 def percentiles(durations: Durations) -> Percentiles | None:
-    """Of *durations*; None if there are none."""
+    """Return the percentiles of *durations*; None if there are none."""
     values, mean_s = durations.quantiles([*SHARES, 1.0]), durations.mean_s()
     if values is None or mean_s is None:
         return None

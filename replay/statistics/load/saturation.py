@@ -73,9 +73,10 @@ class Saturation:
 
 def saturation(levels: Sequence[LevelSummary]) -> Saturation | None:
     """
-    What *levels*, in any order, say; None with fewer than three that were played to their end.
+    Return where throughput stops growing; None with fewer than ``FEWEST_LEVELS`` complete levels.
 
-    Of levels with the same load the one that brought most counts.
+    Args:
+        levels: In any order; of levels with the same load the one with the largest throughput counts.
     """
     best: dict[float, LevelSummary] = {}
     for level in levels:

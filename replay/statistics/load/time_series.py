@@ -42,7 +42,7 @@ class TimeSeries:
 
 
 def time_series(asks: Asks, bucket_s: float | None = None) -> TimeSeries | None:
-    """The run in buckets of *bucket_s*, or of the least round length that makes few enough; None if empty."""
+    """Return the run in buckets of *bucket_s*, by default the least round length; None if empty."""
     if not len(asks):
         return None
     end = float(asks.done_s.max())

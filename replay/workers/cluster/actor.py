@@ -126,7 +126,7 @@ class Outbox:
         return batch
 
     def close(self) -> None:
-        """Nothing more comes."""
+        """Close the input: nothing more comes."""
         self._is_closed = True
         self._has_some.set()
 
@@ -174,7 +174,7 @@ class ClusterActor:
         self, module: str, job: WorkerJob, log_level: int, files: Files, variables: Variables
     ) -> None:
         """
-        Be ready for the *job*, by ``open_work`` in *module*, with *files* and *variables*.
+        Prepare for the *job*, by ``open_work`` in *module*, with *files* and *variables*.
 
         No rate limit lets anything through before ``set_share``.
 

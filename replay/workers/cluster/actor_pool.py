@@ -67,7 +67,11 @@ class ActorPool:
     def __init__(
         self, section: ClusterSection, versions: NodeVersions, files: Any, *, most: int, plays: int
     ) -> None:
-        """As for ``open_actor_pool``; *files* are references to what goes to each node."""
+        """
+        Create an empty pool, as for ``open_actor_pool``.
+
+        *files* are Ray references to what is sent to each node.
+        """
         self.files = files
         self.actors: list[ActorHandle] = []
         """All that were there and are not known to be gone."""

@@ -39,7 +39,7 @@ _REASONS = "it may be no head of Ray's, or want another token"
 @asynccontextmanager
 async def connected(section: ClusterSection) -> AsyncIterator[None]:
     """
-    Connected with the cluster of *section* for as long as the block lasts.
+    Connect to the cluster of *section* until the block ends.
 
     A program that is connected already stays so. What else Ray changes of a process is afterwards as it was.
 
@@ -59,7 +59,7 @@ async def connected(section: ClusterSection) -> AsyncIterator[None]:
 
 @contextmanager
 def connected_here(section: ClusterSection) -> Iterator[None]:
-    """The same, for a caller that may block and has no event loop in its thread."""
+    """Connect as ``connected``, for a caller that may block and has no event loop in its thread."""
     with _restored_environment():
         if _is_connected():
             yield
@@ -141,7 +141,7 @@ async def _connect_in_time(address: str) -> None:
 
 
 def _connect(address: str) -> Exception | None:
-    """What became of it, where it failed."""
+    """Connect to the cluster at *address*; return the error if that fails."""
     import ray
 
     # Of signal handlers, which are ours; each of several connections says so.

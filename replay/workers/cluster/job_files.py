@@ -51,7 +51,7 @@ class Variables:
 
 def files_of(file: ScenarioFile) -> Files:
     """
-    What a node needs of the files of *file*.
+    Return the contents of the files that a node needs to play *file*, with paths relative to one root.
 
     Raises:
         InputError: they are too large, or one can't be read.
@@ -84,7 +84,12 @@ def _check_size(named: NamedFiles) -> None:
 
 
 def variables_of(assembly: Assembly) -> Variables:
-    """Those that *assembly*'s scenario names and that are set here; judges, who are asked here, apart."""
+    """
+    Return the environment variables that *assembly*'s scenario names and that are set here.
+
+    Of a variable that names a file (``*_FILE``) the file's content is returned too. Those of judges and
+    scorers are left out: they are called from this machine.
+    """
     sends = [one for one in side_effects(assembly).sends if not one.at.startswith(("judges", "scorers"))]
     values = {one.variable: os.environ[one.variable] for one in sends if one.variable in os.environ}
     named = {name: Path(path.strip()) for name, path in values.items() if name.endswith("_FILE")}

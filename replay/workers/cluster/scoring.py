@@ -31,10 +31,17 @@ def observed_there(
     stop: Event | None = None,
 ) -> Iterator[tuple[list[TurnRecord], Mapping[str, list[Any]]]]:
     """
-    What *scorers* observe of the records of *parts*, by label, in the order in which it comes.
+    Yield parts of a run with the observations that *scorers* make of them on the cluster, as they arrive.
 
-    *parts* are taken one by one, a few more than there are actors, and less is held of a large run. It ends
-    early once *stop* is set.
+    Args:
+        section: The scenario's ``cluster`` section.
+        scorers: Scorers by label.
+        parts: Slices of the run's records, taken one by one, a few more than there are actors, so that little
+            of a large run is in memory.
+        stop: Ends the iteration early once it is set.
+
+    Yields:
+        The records of one part, and their observations by label.
 
     Raises:
         InputError: the cluster can't be reached.
@@ -92,7 +99,7 @@ def _unpacked(packed: bytes) -> Mapping[str, list[Any]]:
 
 def _packed(scorers: Mapping[str, Scorer[Any]]) -> bytes:
     """
-    *scorers* as a pickle that can be read where their own files are not.
+    Return *scorers* as a pickle that can be read without their own files.
 
     Raises:
         PluginError: one can't be pickled.
@@ -127,7 +134,7 @@ def _by_value(module: Any) -> Iterator[None]:
 
 
 def _fit_nodes(section: ClusterSection) -> int:
-    """How many have what an actor takes."""
+    """Return the number of nodes with room for a scoring actor."""
     needed = needed_to_score(section)
     return sum(node.room_for(needed) >= 1 for node in nodes_there())
 

@@ -40,7 +40,7 @@ class Progress(NamedTuple):
 
 
 def versions() -> str:
-    """What has to be the same wherever a scorer travels."""
+    """Return the versions that have to be the same here and on the nodes that scorers are sent to."""
     return f"Python {platform.python_version().rpartition('.')[0]} and convreplay {replay.__version__}"
 
 
@@ -72,7 +72,7 @@ class Pipeline:
         self._changed = Condition()
 
     def offer(self, number: int, records: bytes | None) -> None:
-        """*records* is the pickle of a slice, or None where there is none of that *number*, nor after it."""
+        """Offer the slice *number*, a pickle; None if there is none of that number, nor after it."""
         with self._changed:
             if records is None:
                 self._end = number
@@ -82,8 +82,9 @@ class Pipeline:
 
     def slice(self, number: int) -> bytes | None:
         """
-        What was offered under *number*, once it is; None for an end, and nothing in the place of a slice that
-        is done with: Ray may ask for all of them again where a process of its own was lost.
+        Return the slice offered under *number*, waiting until it is known; None for an end.
+
+        A slice that is done with is empty: Ray may ask for all of them again if it lost a process of its own.
         """
         with self._changed:
             self._changed.wait_for(lambda: self._is_known(number))
@@ -94,12 +95,12 @@ class Pipeline:
         return number in self._slices or number in self._done or number == self._end
 
     def joined(self) -> None:
-        """One actor more of the stage has begun."""
+        """Count one more actor of the stage."""
         with self._changed:
             self._actors += 1
 
     def progress(self) -> Progress:
-        """What was observed since the last call, as soon as there is something."""
+        """Return what was observed since the last call, waiting up to ``FETCH_S`` seconds for something."""
         with self._changed:
             self._changed.wait_for(lambda: self._observed, FETCH_S)
             observed, self._observed = self._observed, []
@@ -126,7 +127,7 @@ class Pipeline:
 
 
 def _dataset(job: StageJob, pipeline: Any) -> Any:
-    """What the stage observes of the slices of *pipeline*: a pickle of ``Observed`` for each number."""
+    """Return a Ray data set of the observations: a pickled ``Observed`` for each slice of *pipeline*."""
     import ray
     import ray.data
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
@@ -156,7 +157,7 @@ def _dataset(job: StageJob, pipeline: Any) -> Any:
 
 
 def _source(pipeline: Any) -> Any:
-    """A source of Ray Data: one task that reads slice after slice, as fast as the stage takes them."""
+    """Return a source of Ray Data: one task that reads slice after slice, as fast as the stage takes them."""
     from ray.data import Datasource, ReadTask
     from ray.data.block import BlockMetadata
 
@@ -182,7 +183,7 @@ def _read(pipeline: Any) -> Iterator[Any]:
 
 
 def _block(numbers: list[int], name: str, values: list[bytes]) -> Any:
-    """A block of Ray Data: for each slice a row."""
+    """Return a block of Ray Data: for each slice a row."""
     import pyarrow as pa  # type: ignore[import-untyped]
 
     return pa.table({"number": numbers, name: pa.array(values, pa.binary())})
