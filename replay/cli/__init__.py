@@ -115,7 +115,7 @@ def main() -> None:
 
 
 def run_cli() -> None:
-    """What ``sys.argv`` asks for; an error of ours ends as one message, never as a traceback."""
+    """Run the command in ``sys.argv``. An error of ours ends as one message, never as a traceback."""
     guard_streams()
     if not is_ours(replay):
         echo(SENTENCE, err=True)

@@ -75,7 +75,12 @@ def _read(path: Path) -> str:
 
 
 def ask_judges(panels: Sequence[Panel], cases: Mapping[str, Sequence[Case]]) -> list[PanelVerdicts]:
-    """What *panels* find about their *cases*, by the panel's name, with live progress."""
+    """
+    Ask each of *panels* about its *cases*, by the panel's name, with live progress; return their verdicts.
+
+    Raises:
+        typer.Exit: it was interrupted.
+    """
     from replay.tables.responses import judge_cases
 
     async def ask(told: Callable[[str, int, int], None]) -> list[PanelVerdicts]:

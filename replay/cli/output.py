@@ -34,7 +34,7 @@ def echo_json(content: Any) -> None:
 
 
 def open_console(*, stderr: bool = False) -> Console:
-    """Where tables, reports and progress go; only what we ourselves style is more than text."""
+    """Return a console for tables, reports and progress; text that is printed is never taken for markup."""
     from replay.report.printing import VisibleConsole
 
     return VisibleConsole(file=unwrap_stream(sys.stderr if stderr else sys.stdout))

@@ -64,7 +64,11 @@ def run_panels(
 
 def chosen_judges(run: Run, names: Sequence[str]) -> list[Choice]:
     """
-    What ``run_panels`` builds of *names*.
+    Return the judge entries that *names* select.
+
+    Args:
+        names: The names of judges in *run*'s scenario, ``all`` for all of those, or new ones as they are
+            written on the command line.
 
     Raises:
         ScenarioError: there is no such judge.
@@ -292,7 +296,12 @@ async def judge_run(
 
 
 def estimate_run(folder: str | Path, panels: Sequence[Panel]) -> list[CostEstimate]:
-    """What judging the run in *folder* with *panels* would take; nothing is asked and nothing written."""
+    """
+    Estimate what judging the run in *folder* would cost, one estimate per panel; ask and write nothing.
+
+    Raises:
+        RunError: there is no such run, or it can't be read.
+    """
     store = RunStore(Path(folder))
     estimates = []
     try:

@@ -210,7 +210,7 @@ def first_row_without_drift(store: RunReader, after: int) -> int | None:
 
 
 def late_drift_remarks(store: RunReader) -> list[str]:
-    """What to say of turns whose verdict is still to come."""
+    """Return a sentence on the turns that still lack a drift verdict; empty if only a sample is judged."""
     counts = count_turns(store, store.fact(LATER) or [])
     waiting = sum(turns - seen for turns, seen in counts.values())
     if not waiting or store.fact(SAMPLE):

@@ -50,7 +50,9 @@ class RemoteScoring:
 
     def observed(self, cluster: ClusterSection, stop: Event | None) -> Iterator[Part]:
         """
-        What they observe of every record, part by part, in any order.
+        Yield each part of the run's records with what the scorers observed of them, in any order of parts.
+
+        Parts that an earlier session has scored come first, from its file.
 
         Raises:
             InputError, PluginError, RunStoppedError: as for ``observed_there``.

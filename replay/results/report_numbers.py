@@ -79,7 +79,12 @@ def _agreement(group: Group, pairs: list[tuple[str, str]]) -> WordingAgreement:
 
 
 def sampled_drift(store: RunReader, *, resamples: int, seed: int) -> tuple[DriftShare, ...]:
-    """What share of a load run's questions drifted, by system and policy; none where none was looked at."""
+    """
+    Return the share of a load run's questions that drifted, by system and policy, from the judged sample.
+
+    Returns:
+        One share per system and policy; empty if no turn was judged.
+    """
     policies = store.fact(LATER) or []
     counts = count_turns(store, policies)
     if not any(seen for _, seen in counts.values()):
@@ -132,7 +137,10 @@ def run_attribution(
 
 
 def policy_kinds(browser: RunBrowser) -> dict[str, str]:
-    """What each policy is, by its label: its signature up to the first bar, as ``replace+always``."""
+    """
+    Return the kind of each policy by its label: its signature up to the first bar, such as
+    ``replace+always``.
+    """
     signatures: Mapping[str, str] = browser.fact("policies") or {}
     return {label: signature.partition("|")[0] for label, signature in signatures.items()}
 

@@ -130,7 +130,7 @@ class Plan:
 
     @property
     def reason(self) -> str:
-        """What stands beside the turns that it put aside."""
+        """Return the reason that is recorded with each turn that this rerun replaces."""
         return f"rerun {self.number}: {' and '.join(self.only)}"
 
 
@@ -151,7 +151,7 @@ def begin(store: RunStore, conditions: Sequence[Condition]) -> bool:
 
 def plan_for(store: RunStore, conditions: Sequence[Condition]) -> Plan:
     """
-    What asking again the turns of *conditions* takes; the plan in *store* where that was interrupted.
+    Return the plan for asking the turns of *conditions* again; the stored plan if that was interrupted.
 
     Raises:
         InputError: a condition names what the run doesn't have.
@@ -232,9 +232,10 @@ class Rerun:
 
     def plays(self, play: Play, records: Sequence[TurnRecord]) -> list[Play]:
         """
-        What has to be played so that the chosen turns of *play* are asked again; empty when there is none.
+        Return the plays in which the chosen turns of *play* are asked again; empty if none was chosen.
 
-        *records* are those that the run holds of it, by depth.
+        Args:
+            records: The stored records of *play*, by depth.
         """
         depths = sorted(self._left.get((play.conversation.id, play.system.name, play.policy_name), ()))
         if not depths:

@@ -30,18 +30,18 @@ def keep_tally(assembly: Assembly, store: RunStore) -> None:
 
 
 def resolver_remarks(store: RunStore) -> list[str]:
-    """What asking a model as resolver took in all sessions of the run, in words."""
+    """Return sentences on what the run asked of its resolver's model, in all sessions; empty if nothing."""
     tallies = [convert_to(one, AskTally) for one in store.events(_ASKED)]
     return [f"resolver: {sentence}" for sentence in total(tallies).sentences()] if tallies else []
 
 
 def estimate_resolver(assembly: Assembly) -> CostEstimate | None:
     """
-    What playing *assembly* once would ask of its resolver; None if that asks no model.
+    Estimate what playing *assembly* once would ask of its resolver's model; None if it has no model.
 
-    As if every system answered every question in words of its own, and nobody had asked before. Their
-    answers, which stand in the prompts, aren't known yet: the recorded ones stand in for them where tokens
-    are guessed. What is asked of the recorded history alone is known, so there the cache is looked into.
+    The estimate assumes that every system words every answer differently and that nothing is cached, apart
+    from what depends on the recorded history alone: that is looked up in the cache. Tokens are estimated with
+    the recorded answers, since the systems' answers aren't known yet.
 
     Raises:
         DatasetError: a conversation can't be read and is not to be skipped.

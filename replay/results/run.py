@@ -211,7 +211,7 @@ class Run:
             return {**stored_scorers(store).by_label, **of_others}
 
     def judged(self) -> list[JudgeSummary]:
-        """What judging took and how far its repeats lie apart, judge by judge."""
+        """Return a summary of each judge: what judging cost, and how far its repeats lie apart."""
         from replay.results.verdict_columns import judged_of
 
         with self._opened() as store:
@@ -223,7 +223,9 @@ class Run:
             return list(store.verdicts(judge))
 
     def checks(self) -> list[CheckResult]:
-        """What became of each check, with its turn, by conversation in the data's order, play and depth."""
+        """
+        Return the result of each check with its turn, by conversation in the data's order, play and depth.
+        """
         with self._opened() as store:
             return list(store.checks())
 
@@ -241,14 +243,14 @@ class Run:
 
     @contextmanager
     def scored_one_by_one(self) -> Iterator[tuple[Iterator[TurnRecord], dict[str, ScoreColumn]]]:
-        """As ``scored``, for who needs no two records at a time: read as they are asked for."""
+        """Yield an iterator of records, read one by one inside the block, and the scores as in ``scored``."""
         scorers = self.scorers()
         with self._opened() as store, store.snapshot():
             columns = stored_columns(store, list(store.outlines()), scorers)
             yield store.records(), columns
 
     def _outlined(self) -> tuple[list[TurnRecord], dict[str, ScoreColumn]]:
-        """As ``scored``, without texts: what tables count, in a fraction of the memory."""
+        """Return the same as ``scored``, but records without texts, which take much less memory."""
         scorers = self.scorers()
         with self._opened() as store:
             records = list(store.outlines())
@@ -300,7 +302,7 @@ class Run:
         )
 
     def scored_run(self, name: str) -> ScoredRun:
-        """What a comparison needs of the run, under *name*."""
+        """Return the run's records, scores and checks for a comparison, in which it is called *name*."""
         from replay.statistics.run_comparison import ScoredRun
 
         records, scores = self.scored()

@@ -89,7 +89,7 @@ def _told(some: IdSample, one: str, several: str) -> str:
 
 
 def data_remarks(store: RunStore) -> list[str]:
-    """What a report says of the data of the run in *store*, as the last resume found it."""
+    """Return sentences on how the data differed from the run in *store* at its last resume."""
     compared = [convert_to(one, DataChanges) for one in store.events(_COMPARED)]
     remarks = compared[-1].sentences(resume_command(store)) if compared else []
     if before := sum(one.taken_up for one in compared[:-1]):
@@ -142,10 +142,16 @@ def read_data(assembly: Assembly, store: RunStore, stop: Event) -> None:
 
 def compare_data(assembly: Assembly, store: RunStore, stop: Event, *, with_new_data: bool) -> DataChanges:
     """
-    How the data of *assembly* differs from the conversations in *store*; new ones are added *with_new_data*,
-    as far as ``data.limit`` lets them in.
+    Compare the data of *assembly* with the conversations in *store*, by content.
 
-    A conversation is known by its content: neither its place in the data matters, nor what it is called.
+    Neither a conversation's position in the data nor its id matters.
+
+    Args:
+        stop: Once it is set, the comparison ends early with no changes.
+        with_new_data: Add new conversations to the run, as far as ``data.limit`` lets them in.
+
+    Returns:
+        The differences. Data that can't be read is one of them, unless *with_new_data*.
 
     Raises:
         DatasetError, PluginError, ScenarioError: *with_new_data*, and the data can't be read.

@@ -76,7 +76,7 @@ class ScorerKeeper:
 
     def entry(self) -> ScorerEntry:
         """
-        What the run is to keep.
+        Return the scorer's entry for the run's database.
 
         Raises:
             PluginError: the scorer fails to combine what it observed.
@@ -276,7 +276,14 @@ def stored_score(record: TurnRecord, value: Any) -> StoredScore:
 def stored_columns(
     store: RunStore, records: Sequence[TurnRecord], scorers: Mapping[str, Scorer[Any]]
 ) -> dict[str, ScoreColumn]:
-    """What *scorers* observed in *records* of the run in *store*, by label."""
+    """
+    Return the stored scores of *records*, a column per scorer, by its label.
+
+    Args:
+        store: The run's database.
+        records: Turn records of that run, in the order that the columns are to have.
+        scorers: The scorers by label.
+    """
     places = {(r.conversation, r.system, r.policy, r.depth): place for place, r in enumerate(records)}
     return {
         label: stored_column(

@@ -30,13 +30,13 @@ class PlayedVersion(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def played_by(store: RunStore) -> list[PlayedVersion]:
-    """What the turns of the run in *store* were asked by, in that order."""
+    """Return the program versions that asked turns of the run in *store*, oldest first."""
     first = {"version": store.needed("version"), "policies": store.needed("policies")}
     return [convert_to(one, PlayedVersion) for one in (first, *store.events(_OTHER))]
 
 
 def this_version(assembly: Assembly) -> PlayedVersion:
-    """What asks them now."""
+    """Return the version of this program, with the signatures of *assembly*'s policies."""
     signatures = {label: policy.signature for label, policy in assembly.policies.items()}
     return PlayedVersion(version=__version__, policies=signatures)
 
@@ -57,7 +57,7 @@ def keep_version(assembly: Assembly, store: RunStore) -> None:
 
 
 def version_remarks(played: Sequence[PlayedVersion]) -> list[str]:
-    """What to say of a run whose turns were asked by *played*; nothing where that is one."""
+    """Return a sentence if the turns were asked by several versions (*played*); else empty."""
     if len(played) == 1:
         return []
     versions = _unlike(f"convreplay {one.version}" for one in played)

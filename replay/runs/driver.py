@@ -51,11 +51,14 @@ async def drive(
     folder: str | Path = ".",
 ) -> AsyncIterator[ConversationDriver]:
     """
-    What plans and keeps conversations under *policy*, for as long as the block lasts.
+    Yield a driver that plans and records conversations under *policy*; it works while the block lasts.
 
-    *policy* is written as in a scenario, or an object. So is *drift*; without ``nlp_workers`` its resolver
-    works in this process. *system* is what the records call the asked system; *folder* is where relative
-    paths start.
+    Args:
+        policy: As written in a scenario, or a policy object.
+        drift: As written in a scenario; without ``nlp_workers`` the resolver works in this process.
+        system: The name of the asked system in the records.
+        on_failure: What follows a failed turn: as ``play.on_failure`` of a scenario.
+        folder: The folder from which relative paths start.
 
     Raises:
         ScenarioError: the policy or the drift detection can't be built.
@@ -233,7 +236,7 @@ class DrivenConversation:
 
     async def next_turn(self) -> ChatRequest | None:
         """
-        What to ask now and which history to show; None where the conversation is over.
+        Return the next question with the history to show; None if the conversation is over.
 
         A turn that the policy doesn't ask (``filter``) is recorded as skipped and passed over.
 

@@ -104,12 +104,20 @@ class LoggedDrift:
 
 def drift(gold: Any, own: Any, *, drift: Mapping[str, Any] | None = None) -> LoggedDrift:
     """
-    Which questions of *gold* drifted in the logs *own*, conversation by conversation of the same id.
+    Detect drift in conversations that a system has already answered.
 
-    Each side is a file or glob pattern in any format that is read, conversations, or a DataFrame with the
-    columns of the ``csv`` reader (``conversation``, ``question``, ``answer``, ...); the recorded answers of
-    *own* are the system's. *drift* is written as in a scenario. Works where an event loop runs, as in a
-    notebook.
+    Each conversation of *own* is compared with the one of the same id in *gold*. Works where an event loop
+    runs, as in a notebook.
+
+    Args:
+        gold: The recorded conversations with gold answers: a file or glob pattern in any format that can be
+            read, conversations, or a DataFrame with the columns of the ``csv`` reader (``conversation``,
+            ``question``, ``answer``, ...).
+        own: The same conversations with the system's answers, given in the same ways.
+        drift: The settings of drift detection, as written in a scenario.
+
+    Returns:
+        The verdict on each question, and counts by turn depth.
 
     Raises:
         InputError: a side can't be read, or the two don't go together.

@@ -129,7 +129,7 @@ class RunProgress:
         self._tell()
 
     def players(self, players: Sequence[WorkerProgress]) -> None:
-        """Who plays, where it isn't this process."""
+        """Show the workers that play, if it isn't this process alone."""
         self._players = in_one_line(players)
         self._tell()
 
@@ -158,7 +158,7 @@ class RunProgress:
         print_lines(self._console, [f"{level.name}: {turns} turns ({rate:.0f}/s){met}"])
 
     def noticed(self, sentence: str) -> None:
-        """What is to be known before anything is asked."""
+        """Print a sentence that the user should know before anything is asked."""
         self._console.print(sentence, highlight=False, markup=False, soft_wrap=True)
 
     def judged(self, judge: str, done: int, cases: int) -> None:
@@ -184,7 +184,7 @@ class RunProgress:
             self._tell()
 
     def _shown_line(self) -> Text:
-        """As much as one line of the terminal takes, or it would jump."""
+        """Return the progress line, cut to the terminal's width, since a wrapped line would jump."""
         line = Text(escape_unprintable(self._line()))
         line.truncate(self._console.width - SPINNER_WIDTH, overflow="ellipsis")
         return line

@@ -130,7 +130,7 @@ def check_history(
 def _check_recorded_history(
     builder: PartBuilder, file: ScenarioFile, keepers: list[str], policies: Mapping[str, Policy | None]
 ) -> None:
-    """Where only the last turn is asked, there is no history but the recorded one."""
+    """Report systems and policies that need a history of their own where only the last turn is asked."""
     for name in keepers:
         builder.fault(
             "data.ask",

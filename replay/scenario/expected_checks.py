@@ -75,7 +75,7 @@ class ExpectedChecks:
             yield "judges", f'no judge gives "{name}"{nearest(name, self._columns)} (known: {known})'
 
     def remarks(self) -> Iterator[str]:
-        """How many there are, for a person."""
+        """Yield a sentence with the number of checks by kind; nothing if there are none."""
         total = self._kinds.total()
         if total:
             listed = ", ".join(f"{kind} {count}" for kind, count in self._kinds.most_common())

@@ -55,7 +55,10 @@ class ImportedFiles:
                 return
 
     def _find(self, name: str, place: Path) -> bool:
-        """Whether the first part of *name* is a module in the folder *place*, which is then taken in."""
+        """
+        Add the files of module *name* in the folder *place*; return whether any part of the name was found
+        there.
+        """
         found = False
         for part in filter(None, name.split(".")):
             package, module = place / part, place / f"{part}.py"

@@ -67,7 +67,7 @@ def _conversations(given: Any) -> list[Conversation]:
 
 
 def _what_is_wrong(given: Any) -> str | None:
-    """Why *given* is no conversation that can be stored and played; its classes look at no field's type."""
+    """Return why *given* is no conversation that can be stored and played; None if it is one."""
     if not isinstance(given, Conversation):
         return f"is a {type(given).__name__}, not a replay.Conversation"
     try:

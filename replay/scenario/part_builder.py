@@ -84,7 +84,17 @@ class PartBuilder:
         settings_at: str,
         provided: Mapping[str, Any] | None = None,
     ) -> T | None:
-        """What *factory*, which is called *name*, makes of *settings*."""
+        """
+        Build a part from *settings*; note a fault and return None if that fails.
+
+        Args:
+            factory: Called with the settings.
+            name: The plug-in's name, for messages.
+            protocol: What the part has to implement.
+            name_at: The key path of the name in the scenario.
+            settings_at: The key path of the settings.
+            provided: Arguments that are not settings, by parameter name.
+        """
         try:
             made = build(factory, settings, provided=provided, folder=self.folder, key_path=settings_at)
         except ScenarioError as error:
@@ -282,7 +292,7 @@ def politeness(section: LimitSection | None) -> RateLimit | None:
 
 
 def _another_kind(made: object) -> str:
-    """What *made* is instead, and where to learn how it is made."""
+    """Return the end of a message: which kind of plug-in *made* is, or where to read how one is made."""
     from replay.scorers.judges.judge import Judge
 
     known: Mapping[str, type] = {

@@ -65,7 +65,7 @@ class EndpointSettings:
 
     @property
     def own_hosts(self) -> list[str]:
-        """Those that the adapter says itself."""
+        """The hosts that the adapter declares; empty if it declares none."""
         return list(getattr(self.adapter, "hosts", ()))
 
 
@@ -83,7 +83,7 @@ def endpoint_settings(
 
 
 def _adapters_in(value: Any, at: str) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
-    """Where the settings of each adapter in *value* stand, its name, and they."""
+    """Yield for each adapter in *value* the key path of its settings, its name and the settings."""
     if isinstance(value, Mapping):
         name, settings = value.get("adapter"), value.get("settings")
         if isinstance(name, str):

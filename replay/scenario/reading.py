@@ -50,10 +50,10 @@ def read_scenario(path: Path) -> ScenarioFile:
 
 def text_of(path: Path) -> str:
     """
-    What stands in the file at *path*.
+    Return the text of the UTF-8 file at *path*, without a byte order mark.
 
     Raises:
-        ScenarioError: it can't be read.
+        ScenarioError: it can't be read, or isn't UTF-8.
     """
     try:
         return path.read_text("utf-8-sig")

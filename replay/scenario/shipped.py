@@ -15,7 +15,7 @@ _DATA_SUFFIXES = (".jsonl", ".ndjson", ".csv", ".tsv", ".parquet", ".arrow", ".x
 
 
 def shipped_folder() -> Path:
-    """Where the shipped scenarios lie: inside an installed wheel, or beside a checkout's package."""
+    """Return the folder of the shipped scenarios: in an installed wheel, or beside a checkout's package."""
     package = Path(__file__).resolve().parents[1]
     installed = package / "_scenarios"
     return installed if installed.is_dir() else package.parent / "scenarios"

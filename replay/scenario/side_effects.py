@@ -82,7 +82,11 @@ def _with_users(by_what: Mapping[str, Sequence[str]]) -> list[str]:
 
 
 def side_effects(assembly: Assembly) -> SideEffects:
-    """What playing and judging *assembly*'s scenario does beyond replaying, as far as it could be built."""
+    """
+    Return what playing and judging *assembly*'s scenario runs, contacts, sends and reads beyond replaying.
+
+    A part that could not be built, since its code may not run, is listed as code to run.
+    """
     scenario, folder, adapters = assembly.file.scenario, assembly.file.folder, assembly.adapters
     runs: dict[str, dict[str, None]] = {}
     talks_to: dict[str, dict[str, None]] = {}
@@ -126,7 +130,7 @@ def side_effects(assembly: Assembly) -> SideEffects:
 
 
 def _hosts(asked: EndpointSettings) -> tuple[str, ...]:
-    """As the adapter says, or else as its settings do."""
+    """Return the hosts that the adapter declares, or else the addresses in its settings."""
     settings = {"url": asked.own_hosts} if hasattr(asked.adapter, "hosts") else asked.settings
     return tuple(dict.fromkeys(addresses_in(settings)))
 

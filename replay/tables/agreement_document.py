@@ -49,7 +49,7 @@ def _table(name: str, title: str, columns: Sequence[TextColumn]) -> ReportSectio
 
 
 def notes(study: AgreementStudy) -> list[str]:
-    """How the numbers came about and what they leave out, in plain sentences."""
+    """Return sentences on how the numbers came about and what they leave out."""
     settings, matched = study.settings, study.matched
     said = [f"{count_text(len(matched.pairs), 'item')} joined by {matched.joined_by}."]
     for count, source in ((matched.only_scores, study.scores), (matched.only_human, study.human)):

@@ -129,7 +129,11 @@ def row_cases(joined: JoinResult) -> list[Case]:
 
 
 def asked_claims(joined: JoinResult, found: PanelVerdicts) -> list[RowClaims]:
-    """What the judge found about each row, or why there is nothing."""
+    """
+    Return the claims that the judge found in each row, in the order of the rows.
+
+    A row without claims says why there are none.
+    """
     return [_judged_claims(row, found.verdicts.get(str(number))) for number, row in enumerate(joined.rows, 1)]
 
 

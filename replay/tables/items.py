@@ -30,7 +30,7 @@ class TableItem:
 
     @property
     def system(self) -> str | None:
-        """Whose answer it is."""
+        """The name of the system that gave the answer, if known."""
         return self.keys.get("system")
 
     def mean(self, criterion: str) -> float | None:
@@ -53,7 +53,7 @@ class ItemSet:
 
     @property
     def criteria(self) -> tuple[str, ...]:
-        """What items are rated by, in the order in which it comes first."""
+        """The names of all criteria that items are rated by, in the order of their first use."""
         return tuple(dict.fromkeys(name for item in self.items for name in item.ratings))
 
 

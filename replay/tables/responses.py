@@ -266,14 +266,14 @@ async def judge_cases(
 
 
 def estimate_cases(panel: Panel, cases: Sequence[Case]) -> CostEstimate:
-    """What judging *cases* would take; nothing is asked."""
+    """Estimate what judging *cases* would cost; ask nothing."""
     ready, settled = ready_cases(panel, cases)
     return estimate(panel, ready, settled=len(settled))
 
 
 def cases_for(panel: Panel, responses: Sequence[RecordedResponse]) -> list[Case]:
     """
-    Those of *responses* that *panel* judges: responses, or whole dialogues.
+    Return the cases of *responses* on the level that *panel* judges: single responses, or whole dialogues.
 
     Raises:
         InputError: there is none.

@@ -42,7 +42,7 @@ class JudgeContract:
 
     @pytest.fixture
     def judged(self) -> Case:
-        """What it is tried with, answered."""
+        """Return the case that the judge is tried with: the second turn of a conversation, answered."""
         return case(2)
 
     def test_it_is_a_judge(self, judge: Judge) -> None:

@@ -32,7 +32,7 @@ class ChatServer:
 
     @property
     def url(self) -> str:
-        """Where it listens, without a path."""
+        """The server's address, such as ``http://127.0.0.1:8080``, without a path."""
         return f"http://127.0.0.1:{self.port}"
 
     @property

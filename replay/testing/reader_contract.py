@@ -167,7 +167,7 @@ class ReaderContract:
         )
 
     def _recognizers(self, reader: Reader, path: Path, head: bytes) -> list[str]:
-        """Those of the installed readers and this one."""
+        """Return the names of the readers that recognize the file: installed ones, and ``this one``."""
         others = [name for name in recognizers(path, head) if name not in _own_names(reader)]
         return [*others, *["this one"] * reader.recognizes(path, head)]
 
@@ -193,7 +193,12 @@ def _conversations(reader: Reader, path: Path) -> list[Conversation]:
 
 
 def _refused(found: Iterator[Conversation | DatasetError], what: str) -> str:
-    """What reading *what* says."""
+    """
+    Return the message of the ``DatasetError`` with which reading *what* fails.
+
+    Raises:
+        AssertionError: it fails otherwise, or not at all.
+    """
     try:
         read = list(found)
     except DatasetError as error:

@@ -70,10 +70,15 @@ def is_loopback(host: str) -> bool:
 
 def is_own_name(host: str, reached: tuple[str, int], more: Collection[str] = ()) -> bool:
     """
-    Whether *host*, of a request's header, is a name of the server that was *reached* at an address and port.
+    Return whether *host* is a name of the server that the request reached.
 
-    Its names are that address, those of loopback, and *more*, which may have any port. A server that others
-    reach has all addresses in numbers, too: none is the name of a page elsewhere.
+    The server's names are that address, those of loopback, and *more*. A server that is reached from other
+    machines accepts every numeric address as well, since none of those is the name of somebody else's page.
+
+    Args:
+        host: The request's ``Host`` header, with or without a port.
+        reached: The address and port that the request came in on.
+        more: Further names, which may have any port.
     """
     try:
         parts = urlsplit(f"//{host}")

@@ -34,7 +34,11 @@ def own_names(host: str, allowed: Collection[str]) -> tuple[str, ...]:
 
 def address_of(url: str | None, host: str, allowed: Collection[str] = ()) -> Address:
     """
-    Where people reach a server bound to *host*: by *url*, where that is given, or by a name in *allowed*.
+    Return the address at which people reach a server that is bound to *host*.
+
+    Args:
+        url: The public URL of the pages, such as that of a proxy.
+        allowed: Further host names.
 
     Raises:
         InputError: *url* is no address of pages.

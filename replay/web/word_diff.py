@@ -37,7 +37,7 @@ class DiffPiece:
 
     @property
     def space(self) -> str:
-        """What stands before the words; to be left unmarked."""
+        """The white space before the words; not to be marked."""
         return self.text[: len(self.text) - len(self.words)]
 
 

@@ -187,10 +187,10 @@ class _Server:
 
 async def _read(request: web.Request, read: Callable[[bytes], T]) -> T:
     """
-    What *read* makes of the body.
+    Return the request's body, parsed by *read*.
 
     Raises:
-        BadRequest: it can't, there is too much, or it does not come.
+        BadRequest: it is not JSON, is too large, can't be parsed, or does not arrive in time.
     """
     # A page elsewhere can send a POST without being asked as plain text or as a form, and not as JSON.
     kind = request.content_type

@@ -74,7 +74,7 @@ def assertion_faults(
 
 
 def _pass_faults(one: Assertion, asked: PassMetric | None, at: str, repeats: int | None) -> Iterator[Fault]:
-    """What is wrong with an assertion on pass^k or pass@k, its score aside."""
+    """Yield the faults of an assertion on pass^k or pass@k, those of its score aside."""
     if asked is None:
         yield Fault(path=f"{at}.metric", message=f'"{one.metric}" means nothing; write {WAYS}')
         return
@@ -92,7 +92,7 @@ def _pass_faults(one: Assertion, asked: PassMetric | None, at: str, repeats: int
 
 
 def score_units(scorers: Mapping[str, object], judges: Sequence[Panel | None]) -> dict[str, str] | None:
-    """What the scores of *scorers* and *judges* count in, by name; None if one of them can't be built."""
+    """Return the units of the scores of *scorers* and *judges* by name; None if one could not be built."""
     if any(one is None for one in (*scorers.values(), *judges)):
         return None
     units = {label: unit_of(scorer) for label, scorer in scorers.items()}
