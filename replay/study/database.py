@@ -139,7 +139,7 @@ class StudyDatabase:
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
-        """What is read in the block is of one moment, whatever another process writes."""
+        """Read everything in the block from one moment, whatever another process writes meanwhile."""
         if self._connection.in_transaction:
             yield
             return

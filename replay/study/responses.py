@@ -126,7 +126,11 @@ class ResponseStore(StudyDatabase):
 
 
 def _judgement(row: sqlite3.Row, before: Judgement | None) -> Judgement:
-    """What counts of a screen once *row* was saved, after what counted *before*."""
+    """
+    Return the judgement of a screen once *row* was saved, after the judgement *before*.
+
+    Seconds of both are added up; the first judgement is kept when the answer changes.
+    """
     saved = Judgement(
         assignment=row["assignment"],
         step=row["step"],

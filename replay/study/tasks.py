@@ -196,7 +196,7 @@ class StudyState:
 
     @property
     def done(self) -> list[Assignment]:
-        """What counts: finished work, without practice."""
+        """The assignments that count: finished work, without practice."""
         return [
             one for one in self.assignments if one.state == "done" and self.tasks[one.task].practice is None
         ]

@@ -100,11 +100,11 @@ class Access:
             raise self._wrong(request, "this link is not valid; look at the platform for the right one")
 
     def form_token(self, request: web.Request) -> str:
-        """What a form of whoever sent *request* has to carry."""
+        """Return the token that a form on a page for the sender of *request* has to carry."""
         return self._made(f"form {request.cookies.get(self._cookie(request), '')}")
 
     def rater_of(self, token: str | None) -> Rater | None:
-        """Whose *token* it is, in a time that tells nothing of how near it came."""
+        """Return the rater whose *token* it is, or None, in a time that doesn't depend on the token."""
         named = _RATER_TOKEN.fullmatch(token or "")
         number = int(named[1]) if named else 0
         return self._store.rater(number) if is_token(token, self.rater_token(number)) else None
@@ -148,10 +148,10 @@ class Access:
 
     def rater(self, request: web.Request) -> Rater:
         """
-        Who sent *request*.
+        Return the rater who sent *request*.
 
         Raises:
-            web.HTTPException: nobody with a link of this study's, or too often.
+            web.HTTPException: the request has no valid token, or there were too many requests.
         """
         token = self._given(request)
         rater = self.rater_of(token)
@@ -172,7 +172,7 @@ class Access:
 
     async def form(self, request: web.Request) -> dict[str, str]:
         """
-        What was filled in, of a form of our pages; of a field that is there twice, the last.
+        Return the fields of a form of our pages; of a field that is sent twice, the last.
 
         Raises:
             web.HTTPException: it is not one of our pages', or can't be read.
@@ -196,7 +196,7 @@ class Access:
         return request.cookies.get(self._cookie(request))
 
     def _wrong(self, request: web.Request, reason: str, token: str | None = "") -> web.HTTPException:
-        """What is said to somebody without a valid token; whoever comes without any has tried nothing."""
+        """Return the error for a request without a valid token; only those with a wrong one are counted."""
         # Only wrong ones are counted by address: behind a proxy, everybody comes from the same.
         wait_s = 0.0 if token is None else self._wrong_links.wait_s(request.remote or "")
         return (

@@ -159,7 +159,7 @@ class OwnerPages:
         return html(text)
 
     async def _export(self, request: web.Request) -> web.Response:
-        """What ``replay study export`` writes, as one file."""
+        """Respond with what ``replay study export`` writes, as one ZIP file."""
         self._access.check_owner(request)
 
         def archive() -> bytes:

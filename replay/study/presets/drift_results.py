@@ -66,7 +66,7 @@ class DriftQuestion(TaskContent, frozen=True, kw_only=True):
 
     @property
     def rewordings(self) -> list[str]:
-        """As policies asked it in its place, each once."""
+        """The rewritten questions that policies asked instead, without duplicates."""
         return list(
             dict.fromkeys(turn.record.asked for turn in self.turns if turn.record.edit == "rewritten")
         )
@@ -243,7 +243,7 @@ def _bins(detector: str, quality: DetectorQuality) -> list[tuple[Any, ...]]:
 
 
 def _disputed(judged: Sequence[QuestionJudgements]) -> HumanTable:
-    """Where detector and people differ, or people among themselves."""
+    """Return a table of the questions on which detector and people differ, or people among themselves."""
     rows = []
     for one in judged:
         meanings, question = one.meanings(), one.question

@@ -127,7 +127,7 @@ def added_turn(
 
 
 def conversation_of(turn: RunTurn) -> Conversation:
-    """What an added *turn* is about."""
+    """Return a conversation of one turn, with the recorded question, gold answers and passages of *turn*."""
     record = turn.record
     asked = Turn(id=record.turn, question=record.recorded, gold_answers=record.gold_answers)
     return Conversation(id=record.conversation, turns=(asked,), passages=turn.passages)

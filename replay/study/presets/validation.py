@@ -143,14 +143,17 @@ class Validation:
         return "correct" if self.correct else "incorrect"
 
     def correctness(self, declined: bool) -> int | None:
-        """Whether a system that *declined*, or answered, is right by this; None of an invalid question."""
+        """
+        Return 1 if a system that *declined*, or answered, is right by this, else 0; None of an invalid
+        question.
+        """
         if self.question == "answerable":
             return self.correct
         return int(declined) if self.question == "unanswerable" else None
 
 
 def validation_of(depth: int, answers: Mapping[str, Answer]) -> Validation:
-    """What the *answers* to a validation's screens say of the pair at *depth*."""
+    """Return the validation of the pair at *depth*, from the *answers* to all screens by step."""
     question = answers[f"question-{depth}"]["question"]
     if question != "answerable":
         return Validation(question="invalid" if question == "invalid" else "unanswerable")
@@ -180,7 +183,7 @@ class PairVerdict:
 
     @property
     def correct(self) -> int | None:
-        """What most say; None where as many say the other."""
+        """1 if the majority calls the answer correct, 0 if it calls it wrong; None if evenly split."""
         found = majority([self.asker, *(one.correctness(self.declined) for one in self.validations.values())])
         return int(found) if isinstance(found, int | float) else None
 

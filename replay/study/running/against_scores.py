@@ -58,7 +58,7 @@ def compare_with_scores(
 
 
 def usable(columns: Mapping[str, ScoreColumn]) -> dict[str, ScoreColumn]:
-    """Those of *columns* that can rank systems as people do: means of which more is better."""
+    """Return the *columns* that can rank systems as people do: means of which more is better."""
     return {name: one for name, one in columns.items() if one.is_mean and not one.lower_is_better}
 
 

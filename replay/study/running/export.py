@@ -152,7 +152,11 @@ def rating_rows(results: Results) -> tuple[tuple[str, ...], list[Row]]:
 
 
 def rater_rows(preset: Preset, state: StudyState) -> Iterator[Row]:
-    """Who took part, what they agreed to, how much work they did, and how long it took with the practice."""
+    """
+    Yield a row for each rater: name, consent, counts of work by state, attention items, minutes spent.
+
+    The minutes include practice.
+    """
     for rater in state.raters:
         own = [one for one in state.assignments if one.rater == rater.id]
         states = [one.state for one in own if state.tasks[one.task].practice is None]

@@ -70,9 +70,10 @@ class Flow:
 
     def screen(self, rater: Rater, *, note: bool = True) -> Screen:
         """
-        What *rater* sees now, which is noted. A task is given, durably, by looking.
+        Return the screen that *rater* sees now; assign a task, durably, if they need a new one.
 
-        Unless *note*, it isn't noted that the screen is shown.
+        Args:
+            note: Record that the screen is shown.
         """
         with self.store.writing():
             screen = self._screen(rater)
@@ -98,7 +99,7 @@ class Flow:
         return screen
 
     def after(self, rater: Rater, assignment_id: int) -> Screen:
-        """What comes after a screen of that assignment was saved; not noted as shown."""
+        """Return the screen that follows once one of this assignment was saved; don't record it as shown."""
         rater = self.store.rater(rater.id) or rater  # their answer may have ended their part
         assignment = self._answerable(rater, assignment_id)
         screen = None if assignment is None else self._tasks.screen(rater, assignment)
@@ -129,7 +130,7 @@ class Flow:
         return self._tasks.screen(rater, assignment)
 
     def _before_work(self, rater: Rater) -> PlainScreen | None:
-        """What comes before there is a task; None where all that is behind them."""
+        """Return the screen before any task (consent, instructions, an end); None if the rater may work."""
         study = self.file.study
         if rater.withdrawn_at:
             return PlainScreen(kind="erased")

@@ -108,7 +108,7 @@ class LiveTalks:
         return found
 
     def _remembers(self, talk: OpenTalk) -> bool:
-        """Whether the system keeps a history of *talk*: then only the session that has it can go on."""
+        """Return whether the system keeps the history of *talk*, so that only its own session can go on."""
         return talk.answered > 0 and self._systems[talk.plan.system].adapter.history == "server"
 
     def go_on(self, assignment: int) -> None:

@@ -155,9 +155,12 @@ def overview_of(
     file: StudyFile, state: StudyState, seen: Mapping[int, str], *, resamples: int = 1000
 ) -> StudyOverview:
     """
-    Where the study of *file* stands in *state*; *seen* says when each rater last did something.
+    Return the state of the study of *file* for its owner.
 
-    With ``resamples=0`` agreement has no intervals.
+    Args:
+        state: The study's raters, tasks, assignments and answers.
+        seen: When each rater last did something, by number.
+        resamples: Bootstrap resamples for intervals of agreement; 0 for no intervals.
     """
     names = {one.id: one.name for one in state.raters}
     work = [one for one in state.assignments if state.tasks[one.task].practice is None]

@@ -102,7 +102,7 @@ class Practice:
         return self._section is None or rater.qualified_at is not None
 
     def screen(self, rater: Rater) -> FeedbackScreen | PracticeOverScreen | None:
-        """What *rater* sees between practice items; None where it is an item's own screen."""
+        """Return the screen that *rater* sees between practice items; None at an item, or after practice."""
         if self._section is None or self.is_over(rater):
             return None
         items, taken = self._items, self._taken(rater)

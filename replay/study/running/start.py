@@ -126,7 +126,7 @@ def _conversations(
     data: Sequence[Conversation], runs: Mapping[str, Run], wanted: Collection[str]
 ) -> list[Conversation]:
     """
-    Those of *data* and *runs* whose ids are *wanted*.
+    Return the conversations of *data* and *runs* whose ids are *wanted*.
 
     Raises:
         InputError: one id stands for two conversations.

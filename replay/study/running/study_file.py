@@ -201,7 +201,7 @@ class Study(Section):
 
     @property
     def rater_names(self) -> tuple[str, ...]:
-        """What the raters are called who take part from the beginning."""
+        """The names of the raters who take part from the beginning."""
         if isinstance(self.raters, tuple):
             return self.raters
         if self.platform is not None and "raters" not in self.model_fields_set:
@@ -210,7 +210,7 @@ class Study(Section):
 
     @property
     def patience(self) -> RetryPolicy:
-        """How a system is asked."""
+        """The timeout and the retries of requests to systems."""
         ask = self.ask
         return RetryPolicy(
             timeout_s=ask.timeout_s,
@@ -277,7 +277,7 @@ def parse_study(text: str, *, source: str, folder: Path) -> StudyFile:
 
 
 def _preset(study: Study, folder: Path) -> tuple[Preset | None, list[Fault]]:
-    """What *study* chose, built; and what is wrong with that, or missing for it."""
+    """Return the preset of *study*, or None if it can't be built; and the faults of the two."""
     choice = study.preset
     if choice.name not in PRESETS:
         known = ", ".join(PRESETS)
@@ -330,6 +330,6 @@ def _put_number(node: yaml.Node | None, name: str, number: int) -> None:
 
 
 def _value(node: yaml.Node | None, name: str) -> yaml.Node | None:
-    """What stands under *name* in the mapping *node*."""
+    """Return the node under the key *name* in the mapping *node*; None if there is none."""
     pairs = node.value if isinstance(node, yaml.MappingNode) else ()
     return next((value for key, value in pairs if key.value == name), None)

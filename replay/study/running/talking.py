@@ -116,7 +116,7 @@ class Talking:
         return ""
 
     def again(self, rater: Rater, assignment: int, attempts: int) -> None:
-        """What failed after so many *attempts* is to be asked again; a click that comes twice counts once."""
+        """Mark the turn that failed after *attempts* to be asked again; a repeated click does nothing."""
         with self._store.writing():
             talk = self.own(rater, assignment)
             failed = talk and talk.failed

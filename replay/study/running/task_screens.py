@@ -49,11 +49,17 @@ def progress_of(
     to_come: float | None = 0,
 ) -> RaterProgress:
     """
-    How far *rater* is, with *own* assignments of real work; *active* are the raters who still take part.
+    Return how far *rater* has come.
 
-    Work that any of several people may do is shared out evenly among them; *given* says how many have each
-    task or have done it. Nobody is given more than *most*. Of tasks that aren't made yet probably *to_come*
-    will be theirs; None where nobody can tell.
+    Tasks that any of several people may do are shared out evenly among the *active* raters.
+
+    Args:
+        tasks: All tasks, by number.
+        given: How many raters have each task, or have done it.
+        own: The rater's assignments of real work, without practice.
+        active: The numbers of the raters who still take part.
+        most: The most tasks that a rater is given; None for no limit.
+        to_come: The expected number of the rater's tasks that don't exist yet; None if nobody can tell.
     """
     held = {one.task: one for one in own if one.state != "given-back"}
     done = [one for one in held.values() if one.state == "done"]
@@ -280,7 +286,7 @@ class TaskScreens:
         return {}, all_answered and assignment.state == "open"
 
     def refusal(self, rater: Rater, id: ScreenId, form: Mapping[str, str]) -> str:
-        """Why *form* isn't saved where it can't be; empty where all of it was saved before."""
+        """Return why *form* can't be saved, in words for the rater; empty if all of it was saved before."""
         assignment = self._store.assignment(id.assignment)
         if assignment is None or assignment.rater != rater.id:
             return "This task isn't yours; your own link leads to what is."

@@ -31,7 +31,7 @@ def stop(store: StudyStore, rater: int) -> None:
 
 
 def discard_all(store: StudyStore, rater: int) -> None:
-    """What *rater* did counts no more, and goes to others with what they have in their hands."""
+    """Discard the finished work of *rater*, and give that and their open task to others."""
     with store.writing():
         for one in store.assignments(rater):
             if one.state == "open":
@@ -59,7 +59,7 @@ def give_back_idle(store: StudyStore, idle_h: float, *, but: int) -> None:
 
 
 def take_up_again(store: StudyStore, rater: int) -> Assignment | None:
-    """What *rater* gave back without having finished it, if nobody else has it now; the last such first."""
+    """Reopen and return the last assignment that *rater* gave back and whose task nobody else has now."""
     tasks, given, own = store.tasks(), store.given(), store.assignments(rater)
     held = {one.task for one in own if one.state != "given-back"}
     for one in reversed(own):
