@@ -111,7 +111,7 @@ def _log_group(group: GroupTable, dataset: MetaDataset) -> None:
 
 
 def _overall(table: DepthTable) -> Iterator[tuple[str, float]]:
-    """What compares systems and policies within our run, and one run with another."""
+    """Yield the metrics, named by system and policy, that compare these within a run and between runs."""
     shown = ["failed", "invalid_share", *map(_name, table.columns)]
     for group in table.groups:
         total = _metrics(group.total)

@@ -129,7 +129,9 @@ def run_scorers(run: Run | str | Path) -> list[Scorer]:
 
 
 def _feedback(record: TurnRecord, column: ScoreColumn, at: int) -> Feedback | None:
-    """What *column* has of *record*, the one *at* this position; none where it has no score."""
+    """
+    Return the score that *column* has for *record*, at position *at*, as feedback; None without a score.
+    """
     value = None if isinstance(column.observed[at], Unscored) else column.value([at])
     if value is None:
         return None

@@ -89,7 +89,7 @@ def plain(text: str) -> str:
 
 
 def meta(group: Group) -> dict[str, str]:
-    """What a page's switches look for in a trace."""
+    """Return the metadata of a trace, by which a page's switches find it."""
     return {"system": visible(group.system), "policy": visible(group.policy)}
 
 
@@ -177,7 +177,7 @@ def curve_with_band(
 
 
 def hover(name: str, value: str = "%{text}") -> str:
-    """What is shown at a point of the curve called *name*."""
+    """Return Plotly's hover template for a point of the curve called *name*."""
     return f"{plain(name)}: {value}<extra></extra>"
 
 

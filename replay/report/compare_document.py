@@ -78,7 +78,7 @@ def comparison_document(
 
 
 def comparison_notes(report: ComparisonReport) -> list[str]:
-    """What to know beside the numbers."""
+    """Return sentences on what a reader should know beside the numbers."""
     return [*_pair_notes(report.pairs), *_notes(report)]
 
 
@@ -172,7 +172,7 @@ def _row_notes(pair: ComparedPair) -> list[str]:
 
 
 def holm_note(report: ComparisonReport) -> str:
-    """What was corrected for, and how that goes with an interval."""
+    """Return a sentence on the number of tests that p Holm is corrected for."""
     totals, depths = report.tests["totals"], report.tests["depths"]
     apart = f", and that of a depth for the {depths:,} depths" if depths else ""
     rows = [row for pair in report.pairs for one in pair.comparisons for row in one.rows]

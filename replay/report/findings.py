@@ -55,7 +55,7 @@ def lines_of(one: AssertionResult) -> Iterator[str]:
 
 
 def lines_against(finding: Finding) -> Iterator[str]:
-    """What fails *finding*: the first of its turns or conversations with several plays, and of its checks."""
+    """Yield the first cases and checks that fail *finding*, a line each, and how many more there are."""
     for named in (finding.cases_against, finding.failed_checks):
         yield from (shorten(one, LONGEST) for one in named[:MOST_AGAINST])
         if (rest := len(named) - MOST_AGAINST) > 0:
@@ -102,7 +102,7 @@ def turn_text(failure: FailureReason) -> str:
 
 
 def unchecked_lines(rows: Sequence[CheckRow]) -> Iterator[str]:
-    """Why some of *rows* could not be looked at, most first."""
+    """Yield the reasons for which checks in *rows* could not be made, most frequent first."""
     for row in rows:
         if row.name == ALL_CHECKS and row.counts.unchecked:
             yield f"not looked at: {reasons_text(row.counts.unchecked)}"
@@ -114,7 +114,7 @@ def check_title(check: CheckResult, *, names_group: bool) -> str:
 
 
 def turn_texts(check: CheckResult) -> dict[str, str | None]:
-    """What was asked, answered and found, by name."""
+    """Return the texts of *check* by name: ``asked`` (question), ``answer`` and ``found`` (evidence)."""
     return {"asked": check.asked, "answer": check.answer, "found": check.evidence}
 
 

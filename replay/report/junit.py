@@ -153,5 +153,5 @@ def unique_names(titles: Sequence[str]) -> list[str]:
 
 
 def _clean(text: str) -> str:
-    """What XML 1.0 can't hold can't be seen either."""
+    """Return *text* with all characters that XML 1.0 can't hold made visible as escapes."""
     return escape_unprintable(text, keep="\n\t")

@@ -227,7 +227,7 @@ def _drift_sentence(share: DriftShare, whose: str) -> str:
 
 
 def limit_sentences(summary: LoadSummary) -> list[str]:
-    """What the levels of *summary* say of the limit; nothing where they say nothing."""
+    """Return sentences on the system's limit, by objectives and throughput; empty if none is known."""
     said = []
     if summary.knee is not None:
         said.append(_knee(summary.knee))
@@ -247,7 +247,7 @@ def _knee(knee: Knee) -> str:
 
 
 def saturation_sentence(said: Saturation) -> str:
-    """What throughput and response times say, objectives or not."""
+    """Return a sentence on whether throughput and response times show saturation."""
     at, beyond = said.at, said.beyond
     if said.found == "growing":
         return f"Not saturated up to {at.level}: throughput still grew."

@@ -77,7 +77,12 @@ class Part:
         return _size([*self.head, *self.items, *self.foot])
 
     def within(self, room: int, *, where: str) -> Iterator[str]:
-        """As many lines as *room* has characters for; none, if that is not even one item."""
+        """
+        Yield as many lines as fit into *room* characters; none if not even one item fits.
+
+        Args:
+            where: Named in the line that counts omitted items: where they can be found.
+        """
         if self.size <= room:
             yield from (*self.head, *self.items, *self.foot)
             return
@@ -257,7 +262,7 @@ def escape_markdown(text: str) -> str:
 
 
 def _opening(mark: str) -> str:
-    """What would begin a list or a quotation, at the beginning of a line."""
+    """Return *mark*, the beginning of a line, escaped so that it begins no list or quotation."""
     return f"\\{mark}" if mark in "-+>" else f"{mark}<!-- -->"
 
 

@@ -184,7 +184,7 @@ def _ranges(depths: list[int]) -> str:
 
 
 def repeat_notes(repeats: RepeatNumbers) -> list[str]:
-    """How the tables are to be read."""
+    """Return sentences on how to read the tables of repeats."""
     said = [
         f"each conversation was played {repeats.times} times. pass^k: all of k plays of a turn pass, or of a "
         "whole conversation, which passes where all its turns do; pass@k: at least one of them. Both in per "

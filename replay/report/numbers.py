@@ -53,7 +53,7 @@ def headline(units: Mapping[str, str]) -> str:
 
 
 def unit_name(unit: str) -> str:
-    """What stands behind a score's name: ``%``, ``s``, ``tokens``; empty for points."""
+    """Return the text after a score's name, such as ``%``, ``s`` or ``tokens``; empty for points."""
     return "%" if unit == SHARE else unit
 
 

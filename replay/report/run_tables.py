@@ -119,13 +119,13 @@ def _seconds(duration_s: float) -> str:
 
 
 def scale_note(table: DepthTable) -> str:
-    """Which scores are in per cent."""
+    """Return a sentence that names the scores in per cent."""
     shares = [name for name, column in table.columns.items() if column.percent]
     return f"in per cent: {', '.join(shares)}." if shares else "no score is in per cent."
 
 
 def interval_note(table: DepthTable) -> str:
-    """What the brackets are."""
+    """Return a sentence on the intervals in brackets: confidence, method, resamples and seed."""
     if not table.resamples:
         return "no intervals: there were no resamples."
     return (

@@ -83,7 +83,7 @@ def coloured_difference(line: str) -> Text:
 
 
 def trend_note(folded: Sequence[str]) -> list[str]:
-    """What the bars are, and where the folded scores are to be had by depth."""
+    """Return sentences on what the bars mean, and on how to see the *folded* scores by depth."""
     said = [TREND_NOTE]
     if folded:
         names = ", ".join(folded)

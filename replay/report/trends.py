@@ -102,6 +102,6 @@ def with_trends(scores: Sequence[TextColumn], table: DepthTable) -> list[TextCol
 
 
 def trend_notes(table: DepthTable) -> list[str]:
-    """What the bars of ``with_trends`` are, where there are any."""
+    """Return a sentence on the bars of ``with_trends``; empty if the table has none."""
     several = any(len(group.depths) > 1 for group in table.groups)
     return [f"bars: {TREND_NOTE.removeprefix('trend: ')}"] if several and table.columns else []

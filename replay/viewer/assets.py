@@ -83,7 +83,7 @@ def _unescape(escape: re.Match[str]) -> str:
 
 
 def hash_of(content: str | bytes) -> str:
-    """As a policy names a script or a style: ``'sha256-...'``."""
+    """Return the hash of a script or style as a Content-Security-Policy has it: ``'sha256-...'``."""
     data = content.encode() if isinstance(content, str) else content
     return f"'sha256-{b64encode(sha256(data).digest()).decode()}'"
 

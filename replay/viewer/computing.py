@@ -76,7 +76,7 @@ class Computing:
 
     async def call(self, function: Callable[P, T], *arguments: P.args, **more: P.kwargs) -> T:
         """
-        What *function* gives in the process.
+        Call *function* in the process, and return its result.
 
         Raises:
             RunError: the process died, or the function raised it.

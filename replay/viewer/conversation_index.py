@@ -68,7 +68,7 @@ class ListQuery:
 
     @property
     def kind(self) -> str:
-        """What kind of turns is looked for; empty where all are, or a broken rule says which."""
+        """The kind of turns that is searched for; empty for all, or if a broken rule selects them."""
         return self.only if self.only in KINDS else ""
 
 

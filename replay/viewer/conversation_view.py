@@ -177,7 +177,7 @@ class TurnRow(NamedTuple):
 
     @property
     def summary(self) -> str:
-        """What became of it, in a few words."""
+        """A few words on the turn's plays: how many, and how many failed, drifted or broke a rule."""
         shown = [play for play in self.plays if play is not None]
         counts = {
             "failed": sum(play.record.failed for play in shown),
@@ -294,7 +294,7 @@ def conversation_view(
 def _history_shown(
     group: Group, histories: Mapping[str, Mapping[str, str]], records: Iterable[TurnRecord]
 ) -> str:
-    """Whose answers the system was shown: ``gold``, ``own`` or ``no``."""
+    """Return which answers the system of *group* was shown as history: ``gold``, ``own`` or ``no``."""
     cuts = [record.history_cut or "" for record in records if group_of(record) == group]
     without = any(cut.endswith("answers") for cut in cuts)
     return "no" if without else histories.get(group.system, {}).get(group.policy, "own")

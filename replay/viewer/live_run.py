@@ -88,11 +88,15 @@ class LiveRun:
 
     @property
     def broken_rules(self) -> Sequence[BrokenRule]:
-        """What failed, with its turns, as far as it has been computed."""
+        """The rules that failed with their turns, as last computed; empty before that."""
         return self.numbers.broken if self.numbers else ()
 
     def gate(self) -> GateResult | None:
-        """What became of its assertions once it has ended; None where that has not been computed."""
+        """
+        Return the result of the run's assertions; None if it has ended and they have not been computed yet.
+
+        A run that has no assertions or has not ended has ``NO_GATE``.
+        """
         facts = self.facts()
         if not facts.asserts or facts.state in ("running", "scoring"):
             return NO_GATE
@@ -124,7 +128,7 @@ class LiveRun:
         return time() - max(times, default=0.0) > QUIET_S
 
     def facts(self) -> Facts:
-        """What is known without computing anything."""
+        """Return the facts that are known from counts, without computing scores."""
         with self._lock:
             state = self.state(self.progress())
             key = (self.browser.version(), state)
@@ -175,7 +179,9 @@ class LiveRun:
         return f"{progress.turns}.{progress.newest}.{progress.events}"
 
     def wants_numbers(self) -> bool:
-        """Whether the numbers are missing or out of date, and it isn't too soon to compute them again."""
+        """
+        Return whether the numbers are missing or out of date, and it isn't too soon to compute them again.
+        """
         return monotonic() >= self._earliest and self.numbers_stamp != self.stamp()
 
     def keep(self, numbers: RunNumbers, stamp: str, *, took_s: float) -> None:

@@ -22,7 +22,7 @@ def render(template: str, /, **content: Any) -> str:
 
 @cache
 def environment() -> Environment:
-    """What renders the pages of runs."""
+    """Return the template environment of the pages of runs."""
     made = make_environment(Path(__file__).resolve().parent / "templates")
     made.filters.update(
         attribution_sentence=attribution_sentence,

@@ -61,7 +61,7 @@ class PeopleView:
 
 
 def people_view(people: HumanScores | None) -> PeopleView | None:
-    """What the page shows of *people*; None of a run that comes out of no study."""
+    """Return the view of *people*'s scores; None if the run does not come from a study."""
     if people is None:
         return None
     groups = [Group(one.system, one.policy) for one in people.groups]

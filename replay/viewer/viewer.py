@@ -278,7 +278,7 @@ class Viewer:
         await asyncio.to_thread(watched.keep, numbers, stamp, took_s=monotonic() - began)
 
     async def _state(self, request: web.Request) -> web.Response:
-        """What a page polls: small, and 304 as long as nothing happened."""
+        """Respond to a page's poll with the run's state: a small JSON body, or 304 if nothing has changed."""
         watched = await self._run_by_key(request.match_info["key"])
         if request.query.get("numbers"):
             await self._compute_numbers(watched)
@@ -330,7 +330,7 @@ class Viewer:
 
 
 def _page_context(watched: LiveRun | None, view: str) -> dict[str, Any]:
-    """What every served page knows."""
+    """Return the template variables that every page needs."""
     return {
         "watched": watched,
         "stamp": assets.stamp(),

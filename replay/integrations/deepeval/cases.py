@@ -105,11 +105,16 @@ def play_scores(scores: Mapping[str, ScoreColumn]) -> dict[str, Any]:
 
 def turn_facts(records: Sequence[TurnRecord], scores: Mapping[str, ScoreColumn]) -> list[dict[str, Any]]:
     """
-    What is known of each turn, as JSON values.
+    Return the facts about each turn, as JSON values.
 
-    ``depth``, ``recorded`` and ``asked`` (questions), ``edit``, ``outcome``, ``answer``, ``error``,
-    ``gold_answers``; ``valid``, the drift verdict, and ``drift``, why it is invalid; ``scores`` by column, or
-    the reason in ``unscored``. *scores* are columns over *records*.
+    Args:
+        records: Turn records.
+        scores: Score columns over *records*.
+
+    Returns:
+        A mapping for each turn: ``depth``, ``recorded`` and ``asked`` (questions), ``edit``, ``outcome``,
+            ``answer``, ``error``, ``gold_answers``; ``valid``, the drift verdict, and ``drift``, why it is
+            invalid; ``scores`` by column, or the reason in ``unscored``.
     """
     return [
         {

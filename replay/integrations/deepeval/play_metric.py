@@ -56,7 +56,7 @@ class PlayMetric(BaseConversationalMetric):  # type: ignore[misc]
         return found.score
 
     async def a_measure(self, test_case: ConversationalTestCase, *args: Any, **kwargs: Any) -> float:
-        """As ``measure``, in a thread of its own."""
+        """Run ``measure`` in a thread of its own."""
         return await asyncio.to_thread(self.measure, test_case)
 
     def is_successful(self) -> bool | None:

@@ -35,7 +35,7 @@ ALL = "all"
 
 
 def depth_key(depth: int | None) -> str:
-    """What the value at *depth* is called; None for that of all depths."""
+    """Return the key of the value at *depth*; None is the value over all depths."""
     return ALL if depth is None else f"depth_{depth}"
 
 
@@ -127,7 +127,7 @@ for _name in available("scorers"):
 
 
 def turn_score(choice: Choice, folder: Path) -> Scorer:
-    """What scores the turns of a sample with the scorer *choice*, whose paths start from *folder*."""
+    """Return an Inspect scorer that scores turns with *choice*, whose paths start from *folder*."""
     made: Scorer = _known_as(choice.label, choice.name)(choice.name, str(folder), **choice.settings)
     return made
 
@@ -175,7 +175,7 @@ def _score(
     built: Any,
     spec: Mapping[str, Any] | None,
 ) -> Score:
-    """What *built* makes of each turn of a sample and of all, with what it *observed*."""
+    """Return the scores by *built* of each turn of a sample and of all, from what it *observed*."""
     from replay.scorers.scorer import Unscored
     from replay.statistics.score_column import ScoreColumn
 

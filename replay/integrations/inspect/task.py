@@ -99,7 +99,7 @@ def _samples(found: list[Conversation], assembly: Assembly) -> Iterator[Sample]:
 
 
 def _as_asked(system: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """How Inspect's model is asked in the place of *system*: settings, and generation settings."""
+    """Return the settings and generation settings with which Inspect's model replaces *system*."""
     settings = dict(system.get("settings") or {})
     if system["adapter"] == "inspect":
         config = settings.get("config") or {}

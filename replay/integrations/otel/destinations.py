@@ -126,7 +126,7 @@ class Collector:
 
     @contextmanager
     def _listening(self) -> Iterator[None]:
-        """What goes wrong is told in the log alone, which would print it in the middle of ours."""
+        """Take the exporter's log messages in the block, so that they aren't printed amid our output."""
         handler = _Problems(self)
         _LOGGER.addHandler(handler)
         propagates, _LOGGER.propagate = _LOGGER.propagate, False
@@ -146,7 +146,7 @@ def _timeout_s(kind: str) -> float:
 
 
 def _session() -> requests.Session | None:
-    """What an exporter asks with; None where it makes its own, since a variable says who vouches for us."""
+    """Return the HTTP session for an exporter; None if variables of OpenTelemetry configure its own."""
     if any(name.startswith("OTEL_PYTHON_EXPORTER_OTLP_HTTP") for name in os.environ):
         return None
     session = requests.Session()

@@ -35,7 +35,7 @@ AT_ONCE = 512
 
 
 def exporters(folder: Path, export: Export) -> list[RunExporter]:
-    """What exports the run in *folder*: to a collector, into a stream, or both."""
+    """Return the exporters of the run in *folder*: to a collector, into a stream, or both."""
     found: list[Destination] = [Collector(export.endpoint)] if export.is_sent else []
     if export.stream is not None:
         found.append(JsonLinesFile(export.stream))

@@ -47,7 +47,7 @@ class RunResults:
         self._clock = clock
 
     def events(self) -> Iterator[ReadableLogRecord]:
-        """Those of all turns of sampled plays, turn after turn."""
+        """Yield the events of all turns of sampled plays, turn after turn."""
         checks: dict[Place, list[Attributes]] = {}
         of_checks: set[str] = set()
         for check in self._run.checks():
@@ -90,7 +90,7 @@ class RunResults:
         return ((index, record, columns) for index, record in enumerate(records))
 
     def _explained(self) -> Mapping[tuple[str, Place], str]:
-        """What judges replied, by column and place."""
+        """Return the judges' replies, by column and turn."""
         found: dict[tuple[str, Place], str] = {}
         for judged in self._run.judged() if self._content else ():
             for verdict in self._run.verdicts(judged.name):

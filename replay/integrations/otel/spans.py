@@ -41,7 +41,11 @@ SCOPE: InstrumentationScope = InstrumentationScope(
 
 
 def resource(run: str, name: str) -> Resource:
-    """Who exports: us, with the run's id and *name*; ``OTEL_SERVICE_NAME`` and the like say otherwise."""
+    """
+    Return the resource that exports: this program, with the run's id and *name*.
+
+    Variables such as ``OTEL_SERVICE_NAME`` override it.
+    """
     ours = {
         "service.name": "convreplay",
         "service.version": __version__,

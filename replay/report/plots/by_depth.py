@@ -116,7 +116,7 @@ def gap_figure(runs: Sequence[PlottedRun], metrics: Sequence[str], width: Width)
 
 
 def _points(rows: Sequence[tuple[int | None, _DepthRow]], unit: str) -> list[_Point]:
-    """Those that have a value; shares in per cent."""
+    """Return a point for each row that has a value; shares in per cent."""
     by = 100 if unit == SHARE else 1
     return [
         _Point(

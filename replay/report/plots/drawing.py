@@ -219,10 +219,10 @@ def new_figure(width_in: float, height_in: float) -> Figure:
 
 def format_of(path: Path) -> str:
     """
-    What kind of file *path* is to be.
+    Return the file format that *path* ends in, such as ``svg``.
 
     Raises:
-        InputError: one that is not drawn.
+        InputError: pictures can't be written in that format.
     """
     kind = path.suffix[1:].lower()
     if kind not in FORMATS:
