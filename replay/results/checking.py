@@ -38,7 +38,7 @@ SKIPPED = "a turn that might have held it was skipped"
 
 
 def check_scores(store: RunStore) -> dict[str, StoredScorer]:
-    """The columns of checks as scorers, by name."""
+    """Return a scorer for each column of checks, by the column's name."""
     return {
         column: StoredScorer(signature=signature, unit=SHARE, lower_is_better=False)
         for column, signature in (store.fact(CHECKS) or {}).items()

@@ -47,9 +47,15 @@ def run_panels(
     allow_code: bool = False,
 ) -> list[Panel]:
     """
-    The panels that *names* stand for: names of the run's own judges, ``all`` of them, or new ones written
-    as in a scenario. *repeats* and *cache* are in the place of their own settings. Those of a run that this
-    user did not begin on this machine ask nobody unless *allow_code* says that they may.
+    Build the judges that *names* select for *run*.
+
+    Args:
+        names: The names of judges in *run*'s scenario, ``all`` for all of those, or new ones as they are
+            written on the command line.
+        repeats: Used instead of the judges' own setting, if given.
+        cache: False to judge without the verdict cache.
+        allow_code: Build judges that run code or send data, although this user did not begin the run on this
+            machine.
 
     Raises:
         ScenarioError: there is no such judge, or one has faults.
@@ -94,7 +100,7 @@ def built_panels(
     builder: PartBuilder, choices: Sequence[Choice], *, repeats: int | None = None, cache: bool = True
 ) -> list[Panel]:
     """
-    The panels of *choices*, with *repeats* and *cache* in the place of their own settings.
+    Build the panels of *choices*; *repeats* and *cache* override their own settings.
 
     Raises:
         ScenarioError: one has faults.

@@ -78,7 +78,7 @@ class LateDrift:
     @asynccontextmanager
     async def beside(self) -> AsyncIterator[None]:
         """
-        While the block plays, detect drift in the plays that are over; what is left of them is for ``rest``.
+        Detect drift in finished plays while the block plays others; ``rest`` does what is left after it.
 
         The coreference service has to be open.
 
@@ -205,7 +205,7 @@ async def detect_sampled(assembly: Assembly, store: RunStore, observer: object =
 
 
 def first_row_without_drift(store: RunReader, after: int) -> int | None:
-    """The first row of the turns, behind *after*, that still waits for its verdict; None for none."""
+    """Return the first row after *after* whose turn has no drift verdict yet; None if there is none."""
     return first_waiting_row(store, store.fact(LATER) or [], after)
 
 

@@ -17,7 +17,7 @@ _UNCLOSED = "session-not-closed"
 
 
 def keep_unclosed(keep: Callable[[str, Any], None], play: Play, error: AdapterError) -> None:
-    """*keep* as an event of the run that the session of *play* could not be closed, and why."""
+    """Record with *keep*, as an event of the run, that the session of *play* could not be closed, and why."""
     where = {"system": play.system.name, "policy": play.policy_name, "conversation": play.conversation.id}
     keep(_UNCLOSED, {**where, "message": str(error)})
 

@@ -73,7 +73,7 @@ class RemoteScoring:
             yield records, observed
 
     def forget(self) -> None:
-        """All of it is with the run."""
+        """Delete the file of waiting observations, once all of them are stored with the run."""
         (self._store.folder / WAITING).unlink(missing_ok=True)
 
     def _key(self, records: Sequence[TurnRecord]) -> bytes:

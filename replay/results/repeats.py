@@ -46,11 +46,11 @@ class Repeats(msgspec.Struct, frozen=True, kw_only=True):
         return (repetition_id(id, repeat, self.mark) for repeat in range(1, self.times + 1))
 
     def lengths(self, conversations: dict[str, int]) -> dict[str, int]:
-        """The number of turns of each play, by its id; *conversations* are those of the data."""
+        """Return the number of turns of each play by its id, from those of the data's *conversations*."""
         return {play: turns for id, turns in conversations.items() for play in self.ids(id)}
 
     def of(self, play: Play, repeat: int) -> Play:
-        """*play*, of a conversation of the data, as its *repeat*."""
+        """Return *play*, of a conversation of the data, as its repetition number *repeat* (from 1)."""
         seed = self.seeds[repeat - 1] if self.seeds and play.system.takes_seed else None
         id = play.conversation.id
         return replace(

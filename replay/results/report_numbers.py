@@ -39,7 +39,13 @@ def run_repeats(
     resamples: int,
     method: IntervalMethod,
 ) -> RepeatNumbers | None:
-    """Of the run in *store*, whose *records* and *columns* these are; None where it plays everything once."""
+    """
+    Return the numbers on repeated plays; None if the run plays each conversation once.
+
+    Args:
+        records: All records of the run in *store*.
+        columns: The scores of *records*, by scorer.
+    """
     repeats = repeats_of(store)
     if repeats.times == 1:
         return None
@@ -107,7 +113,11 @@ def sampled_drift(store: RunReader, *, resamples: int, seed: int) -> tuple[Drift
 def run_attribution(
     browser: RunBrowser, scorers: Mapping[str, Scorer[Any]], *, resamples: int = 1000
 ) -> GapAttribution:
-    """By score of *scorers*; empty of a run without ``gold`` and ``pred``. Reads the whole run."""
+    """
+    Return the parts of each score's gap between ``pred`` and ``gold``; empty without these policies.
+
+    It reads the whole run.
+    """
     policies = policy_kinds(browser)
     if not {"gold", "pred"} <= set(policies.values()):
         return GapAttribution(policies=policies)
@@ -147,9 +157,12 @@ def policy_kinds(browser: RunBrowser) -> dict[str, str]:
 
 def drifted_turns(browser: RunBrowser, policies: Mapping[str, str]) -> dict[str, set[Turn]]:
     """
-    For each system whose questions were judged under ``pred``, the turns whose question had drifted.
+    Return the turns whose question had drifted, for each system that was judged under ``pred``.
 
-    *policies* are ``policy_kinds``. A system without a verdict, as under ``detect: false``, is missing.
+    A system without a verdict, as under ``detect: false``, is missing.
+
+    Args:
+        policies: As from ``policy_kinds``.
     """
     found: dict[str, set[Turn]] = {}
     for own in (label for label, kind in policies.items() if kind == "pred"):

@@ -68,8 +68,10 @@ class Condition:
 
 def read_conditions(texts: Sequence[str]) -> list[Condition]:
     """
+    Parse the conditions that select turns to ask again, as given by ``--only``.
+
     Raises:
-        InputError: there is none, or one means nothing.
+        InputError: there is none, or one is not understood.
     """
     if not texts:
         raise InputError(f"say which turns are to be asked again: --only {WAYS}")
@@ -226,7 +228,7 @@ class Rerun:
 
     @classmethod
     def pending(cls, store: RunStore, assembly: Assembly) -> Rerun | None:
-        """The rerun in *store* that was begun and isn't finished."""
+        """Return the rerun in *store* that was begun and isn't finished; None if there is none."""
         plan = _plan(store)
         return None if plan is None or plan.finished else cls(store, plan, assembly)
 
@@ -260,7 +262,7 @@ class Rerun:
         return self._store.replace(record, self._plan.reason, and_later=and_later)
 
     def finish(self) -> None:
-        """Everything was asked."""
+        """Record that everything was asked."""
         self._store.set_fact(RERUN, replace(self._plan, turns=(), finished=True))
 
 

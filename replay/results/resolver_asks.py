@@ -79,7 +79,7 @@ def estimate_resolver(assembly: Assembly) -> CostEstimate | None:
 
 def planned_turns(assembly: Assembly) -> int:
     """
-    The turns of *assembly*'s conversations that are to be asked, in all their repeats.
+    Return the number of turns of *assembly*'s conversations that will be asked, in all repeats.
 
     Raises:
         DatasetError: a conversation can't be read and is not to be skipped.
@@ -103,14 +103,14 @@ class _Count:
         self.settled = self.asks = self.cached = self.prompt_tokens = 0
 
     def compared(self, recorded: Document, times: int) -> None:
-        """*recorded* is compared with *times* histories of systems."""
+        """Count that *recorded* is compared with *times* histories of systems."""
         if recorded.turns:
             self._ask(self._resolver.question(recorded, recorded), times)
         else:
             self.settled += times
 
     def read(self, recorded: Document) -> None:
-        """*recorded* is read alone, once for all systems and policies."""
+        """Count that *recorded* is read alone, once for all systems and policies."""
         if not needs_asking(recorded):
             self.settled += 1
             return

@@ -122,7 +122,7 @@ class Run:
         return str(self._needed("id"))
 
     def scenario(self) -> ScenarioFile:
-        """The scenario as it was when the run began."""
+        """Return the scenario as it was when the run began."""
         if self._scenario is None:
             facts = self._needed("scenario")
             self._scenario = parse_scenario(
@@ -149,7 +149,7 @@ class Run:
             return store.outcomes()
 
     def failures(self) -> tuple[FailureReason, ...]:
-        """Each distinct reason why turns failed, most turns first; of turns that were kept one by one."""
+        """Return each distinct reason for failed turns, most turns first; of turns that were kept alone."""
         from replay.statistics.failure_reasons import FailedTurns, failure_reasons
 
         with self._opened() as store:
@@ -161,31 +161,31 @@ class Run:
             return store.fact("load") is not None
 
     def records(self) -> list[TurnRecord]:
-        """Every record, by conversation in the data's order, system, policy and depth."""
+        """Return every record, by conversation in the data's order, system, policy and depth."""
         with self._opened() as store:
             return list(store.records())
 
     def cases(self) -> list[Case]:
-        """Every record with its conversation and what its system was shown before it."""
+        """Return every record with its conversation and what its system was shown before it."""
         from replay.results.verdict_columns import turn_cases
 
         with self._opened() as store:
             return turn_cases(store)
 
     def raw_replies(self) -> Iterator[RawReply]:
-        """Replies as they came, as far as they were kept, in the order of the asks."""
+        """Yield the raw replies, as far as they were kept, in the order of the requests."""
         with self._opened() as store:
             yield from store.raw_replies()
 
     def conversations(self) -> list[Conversation]:
-        """The conversations as the run met them, in the data's order."""
+        """Return the conversations as they were when the run began, in the data's order."""
         with self._opened() as store:
             return list(store.conversations())
 
     def signatures(self) -> dict[str, str]:
         """
-        Signature by policy label; under ``data`` the conversations' count and content hash, under
-        ``tools of NAME`` what a system's calls of tools come to, where it has tools.
+        Return the signature of each policy by its label; of the conversations (count and content hash) under
+        ``data``; and of each system's tools under ``tools of NAME``.
         """
         digest, count = hashlib.sha256(), 0
         with self._opened() as store:
@@ -218,7 +218,7 @@ class Run:
             return judged_of(store)
 
     def verdicts(self, judge: str) -> list[StoredVerdict]:
-        """One judge's verdicts with all their evidence, by conversation in the data's order and depth."""
+        """Return one judge's verdicts with all evidence, by conversation in the data's order and depth."""
         with self._opened() as store:
             return list(store.verdicts(judge))
 
@@ -230,12 +230,12 @@ class Run:
             return list(store.checks())
 
     def superseded(self) -> list[SupersededTurn]:
-        """Turns as they were before they were asked again, in the order in which they gave way."""
+        """Return the earlier versions of turns that were asked again, in the order of their replacement."""
         with self._opened() as store:
             return list(store.superseded())
 
     def scored(self) -> tuple[list[TurnRecord], dict[str, ScoreColumn]]:
-        """All records, and the scores of each, by the scorer's label."""
+        """Return all records, and the scores of each, by the scorer's label."""
         scorers = self.scorers()
         with self._opened() as store:
             records = list(store.records())
@@ -351,11 +351,11 @@ class Run:
             return read_load_summary(store, scorers, resamples=resamples, drift=drift)
 
     def depth_table(self, *, resamples: int = 1000, method: IntervalMethod = "t") -> pd.DataFrame:
-        """The depth table as a tidy frame; see ``DepthTable.to_frame`` for its columns."""
+        """Return the depth table as a tidy frame; see ``DepthTable.to_frame`` for its columns."""
         return self._table(*self._outlined(), resamples, method).to_frame()
 
     def turns(self) -> pd.DataFrame:
-        """One row per turn with the columns of ``replay.statistics.turn_frame.turn_columns``."""
+        """Return one row per turn with the columns of ``replay.statistics.turn_frame.turn_columns``."""
         from replay.statistics.turn_frame import turns_frame
 
         return turns_frame(*self.scored())
@@ -389,7 +389,7 @@ class Run:
 
 def newest_run(runs: Path) -> Path:
     """
-    The folder of the run in *runs* that was begun last.
+    Return the folder of the run in *runs* that was begun last.
 
     Raises:
         RunError: there is none.

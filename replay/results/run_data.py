@@ -58,7 +58,12 @@ class DataChanges(msgspec.Struct, frozen=True, kw_only=True):
         return bool(self.unreadable or self.new.count or self.changed.count or self.gone.count)
 
     def sentences(self, way_in: str) -> list[str]:
-        """For a person; *way_in* is the command that takes up what is new."""
+        """
+        Return the changes in words; empty if there are none.
+
+        Args:
+            way_in: The command that adds new conversations to the run.
+        """
         if self.unreadable:
             return [
                 f"The data can't be compared with what the run read of it ({self.unreadable}). The run plays "
@@ -98,7 +103,7 @@ def data_remarks(store: RunStore) -> list[str]:
 
 
 def resume_command(store: RunStore) -> str:
-    """The command that takes up new conversations."""
+    """Return the command that adds new conversations to the run."""
     return f"`replay resume {store.folder} --with-new-data`"
 
 

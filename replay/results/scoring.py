@@ -110,7 +110,7 @@ class StoredScorers:
 
 
 def stored_scorers(store: RunStore) -> StoredScorers:
-    """Of the run in *store*; none before it is scored."""
+    """Return the scorers that the run in *store* has scores of, and remarks on scores that aren't shown."""
     entries = store.fact(SCORERS) or []
     by_label: dict[str, Scorer[Any]] = {}
     remarks = []
@@ -172,10 +172,10 @@ def build_scorers(choices: Sequence[Choice], folder: Path) -> dict[str, Scorer[A
 
 def chosen_scorers(store: RunStore) -> list[Choice]:
     """
-    The scorers that the run was scored with last; none if it wasn't scored yet.
+    Return the scorers that the run was scored with last; empty if it wasn't scored yet.
 
     Raises:
-        RunError: what the run says of them can't be read.
+        RunError: what is stored of them can't be read.
     """
     try:
         stored = convert_to(store.fact(SCORERS) or [], list[ScorerEntry])
@@ -267,7 +267,7 @@ def _answers_kept(store: RunStore) -> Iterator[None]:
 
 
 def stored_score(record: TurnRecord, value: Any) -> StoredScore:
-    """*value*, observed in *record*, as a run keeps it."""
+    """Return *value*, observed in *record*, in the form that is stored."""
     unscored = value.reason if isinstance(value, Unscored) else None
     shown = None if unscored is not None else value
     return StoredScore(record.conversation, record.system, record.policy, record.depth, shown, unscored)

@@ -121,12 +121,12 @@ def exporters_of(folder: Path, file: ScenarioFile, *, since: float = 0.0) -> Ite
 @asynccontextmanager
 async def export_status(folder: Path, file: ScenarioFile, observer: object) -> AsyncIterator[None]:
     """
-    Around a session of the run in *folder*: its turns are exported as they come, then its scores.
+    Export the run in *folder* during the block: its turns as they come, then its scores.
 
-    What could not be sent is told to the *observer*, and to the log, at the end.
+    At the end, *observer* and the log are told what could not be sent.
 
     Raises:
-        As for ``exporters_of``.
+        PluginError, InputError: as for ``exporters_of``.
     """
     with exporters_of(folder, file, since=time()) as found:
         if not found:

@@ -40,7 +40,7 @@ def judged_of(store: RunStore) -> list[JudgeSummary]:
 
 
 def verdict_scores(store: RunStore) -> dict[str, StoredScorer]:
-    """The judges' columns as scorers, by the column's name; what they give was had by asking."""
+    """Return a scorer for each of the judges' columns, by the column's name."""
     return {
         column: StoredScorer(signature=one.signature, unit=unit, lower_is_better=unit in COSTS)
         for one in judged_of(store)
@@ -49,7 +49,7 @@ def verdict_scores(store: RunStore) -> dict[str, StoredScorer]:
 
 
 def turn_cases(store: RunStore, level: Level = "turn") -> list[Case]:
-    """The run's turns (or whole conversations), each with what its system was shown before it."""
+    """Return the run's turns (or whole conversations), each with what its system was shown before it."""
     histories: dict[str, dict[str, HistoryShown]] = store.fact("histories") or {}
     conversations = {one.id: one for one in store.conversations()}
     return cases(level, store.records(), conversations, histories)

@@ -42,7 +42,7 @@ def this_version(assembly: Assembly) -> PlayedVersion:
 
 
 def with_versions(plays: Iterable[Play], assembly: Assembly, store: RunStore) -> Iterator[Play]:
-    """*plays*; the run in *store* keeps by what they are played, if it is another version than before."""
+    """Yield *plays*; before the first, record this program's version in *store* if it has changed."""
     for number, play in enumerate(plays):
         if number == 0:
             keep_version(assembly, store)
@@ -75,7 +75,7 @@ def version_remarks(played: Sequence[PlayedVersion]) -> list[str]:
 
 
 def version_signatures(played: Sequence[PlayedVersion]) -> dict[str, str]:
-    """Signature by policy label, with everything that its turns were asked by."""
+    """Return the signature of each policy by its label, with all program versions that asked its turns."""
     versions = "+".join(_unlike(one.version for one in played))
     return {
         label: f"policy:{' + '.join(_unlike(one.policies[label] for one in played))}|convreplay:{versions}"

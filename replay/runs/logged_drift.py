@@ -52,7 +52,7 @@ class LoggedDrift:
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """
-        One row per turn, with JSON values.
+        Yield one row per turn, with JSON values.
 
         ``conversation``, ``depth``, ``turn``, ``question`` (as recorded), ``asked`` (as in the log),
         ``valid`` (null where it was not judged, and ``not_judged`` says why), ``probability`` of drift,
@@ -79,21 +79,21 @@ class LoggedDrift:
             }
 
     def to_frame(self) -> pd.DataFrame:
-        """The ``rows`` as a table; flags may be missing."""
+        """Return the ``rows`` as a table; ``valid`` may be missing."""
         import pandas as pd
 
         frame = pd.DataFrame(self.rows())
         return frame.astype({"valid": "boolean"}) if len(frame) else frame
 
     def by_depth(self) -> tuple[DepthRow, ...]:
-        """Questions, those judged and those invalid at each turn depth, and then at all together."""
+        """Return the numbers of questions, judged and invalid ones at each turn depth, then in total."""
         if not self.records:
             return ()
         (group,) = depth_table(self.records, {}, self.lengths, resamples=0).groups
         return tuple(group.rows)
 
     def depth_table(self) -> pd.DataFrame:
-        """``by_depth`` as a table: ``depth`` (missing for all), ``questions`` and the counts of drift."""
+        """Return ``by_depth`` as a table: ``depth`` (missing for all), ``questions``, counts of drift."""
         import pandas as pd
 
         names = ("depth", "turns", "drift_checked", "not_judged", "invalid", "invalid_share", "edited")

@@ -41,7 +41,12 @@ class NotebookCell:
         self._handle = display(_bundle("starting", None), raw=True, display_id=True)
 
     def show(self, line: str, share: float | None) -> None:
-        """*share* is how much is done, in [0, 1]; None where that can't be known."""
+        """
+        Show *line* and a bar.
+
+        Args:
+            share: How much is done, in [0, 1]; None if that can't be known.
+        """
         self._handle.update(_bundle(line, share), raw=True)
 
 
@@ -95,7 +100,7 @@ class RunProgress:
             print_lines(self._console, [self._line()])
 
     def expects(self, turns: int) -> None:
-        """That *turns* are to be asked, if no conversation ends early; 0 where that isn't known."""
+        """Expect *turns* to be asked, if no conversation ends early; 0 if that isn't known."""
         self._expected = turns
 
     @property
@@ -123,7 +128,7 @@ class RunProgress:
         self._tell()
 
     def drift_detected(self, drifts: Sequence[Drift], left: int | None) -> None:
-        """That there are verdicts on turns that were asked before; *left* plays wait for theirs."""
+        """Add late verdicts on drift to the counts; *left* plays still wait for theirs."""
         self._invalid += sum(drift.invalid for drift in drifts)
         self._detecting = f"drift: {_some(left, 'conversation')} left to look at" if left else ""
         self._tell()

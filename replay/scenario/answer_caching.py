@@ -21,9 +21,9 @@ def open_disk_cache(cache: Path | None, folder: Path) -> DiskCache | None:
 
 def answer_cache(section: SystemSection, disk: DiskCache | None, folder: Path) -> AnswerCache | None:
     """
-    The answers of *section*'s system among those on *disk*; None where it is to be asked every time.
+    Return the cache of *section*'s system on *disk*; None if the system is to be asked every time.
 
-    Found by its name as well, so that a system that is there twice can be compared with itself.
+    Its key includes the system's name, so that a system that is listed twice can be compared with itself.
     """
     if disk is None or section.cache is False:
         return None

@@ -131,7 +131,10 @@ class Assembly:
 
     def conversations(self, on_bad: Callable[[DatasetError], None] | None) -> Iterator[Conversation]:
         """
-        The scenario's conversations, read as they are needed.
+        Yield the scenario's conversations, read as they are needed.
+
+        Args:
+            on_bad: Called with the error of each conversation that can't be read; None to raise it.
 
         Raises:
             ScenarioError: there are ``data_faults``.

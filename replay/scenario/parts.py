@@ -27,7 +27,7 @@ class ScenarioPart(NamedTuple):
 
 
 def parts_of(scenario: Scenario) -> Iterator[ScenarioPart]:
-    """All entries of *scenario* that name plug-ins, in the order in which they play their parts."""
+    """Yield all entries of *scenario* that name plug-ins, from the reader to the judges."""
     data, drift = scenario.data, scenario.drift
     if data.format is not None:
         yield ScenarioPart("reader", "data.format", "data.settings", data.format, data.settings)
@@ -72,7 +72,7 @@ class EndpointSettings:
 def endpoint_settings(
     part: ScenarioPart, folder: Path, adapters: Mapping[str, Adapter]
 ) -> Iterator[EndpointSettings]:
-    """The settings of *part* apart from those of the adapters that it names, and each of theirs."""
+    """Yield the settings of *part* without those of its adapters, and then those of each adapter."""
     yield EndpointSettings(at=part.settings_at, settings=_without_adapters(part.settings))
     for at, name, settings in _adapters_in(part.settings, part.settings_at):
         yield EndpointSettings(

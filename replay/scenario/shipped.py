@@ -29,13 +29,13 @@ def _shipped_scenarios() -> dict[str, Path]:
 
 
 def shipped_names() -> list[str]:
-    """Names of the shipped scenarios, sorted."""
+    """Return the names of the shipped scenarios, sorted."""
     return sorted(_shipped_scenarios())
 
 
 def find_scenario(name: str) -> Path:
     """
-    The scenario file that *name* means: a path, its folder (``scenario.yaml``), or a shipped scenario's name.
+    Return the file of the scenario *name*: a file, a folder with ``scenario.yaml``, or a shipped scenario.
 
     Raises:
         InputError: there is none of them, or it is a file of data.

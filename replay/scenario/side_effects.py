@@ -63,7 +63,7 @@ class SideEffects:
     """Files outside the scenario's folder, each with the parts that read it."""
 
     def lines(self) -> Iterator[tuple[str, str]]:
-        """Each line's label, empty where it is that of the line before, and its text."""
+        """Yield each line's label, empty if it repeats that of the line before, and its text."""
         sent = [one.text for one in self.sends]
         if self.runs:
             sent.append("the whole environment to what it runs")

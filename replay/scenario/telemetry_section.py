@@ -52,7 +52,7 @@ class Traced(Protocol):
 
 
 def sample_of(scenario: Traced) -> float:
-    """The share of *scenario*'s conversations that are traced, in [0, 1]."""
+    """Return the share of *scenario*'s conversations that are traced, in [0, 1]."""
     section = scenario.telemetry
     if section is not None and section.sample is not None:
         return section.sample

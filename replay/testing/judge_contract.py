@@ -37,7 +37,7 @@ class JudgeContract:
 
     @pytest.fixture
     def good(self) -> Replying:
-        """Replies that give every output a value: ``always("Yes")``, or a function of step and prompt."""
+        """Return replies that give every output a value, such as ``always("Yes")``."""
         raise NotImplementedError("give a fixture `good` that returns replies which the judge can read")
 
     @pytest.fixture

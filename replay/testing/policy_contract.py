@@ -56,7 +56,7 @@ Planned = list[tuple[tuple[PlayedTurn, ...], PlannedTurn]]
 
 
 async def plan_all(policy: Policy, conversation: Conversation, answers: Sequence[str | None]) -> Planned:
-    """Every turn as *policy* plans it, after own *answers*; None for one that left no trace."""
+    """Plan every turn with *policy* after the system's *answers*; None is an answer that left no trace."""
     played: list[PlayedTurn] = []
     found: Planned = []
     for depth, (turn, answer) in enumerate(zip(conversation.turns, answers, strict=True), 1):
@@ -81,7 +81,7 @@ class PolicyContract:
 
     @pytest_asyncio.fixture
     async def detector(self) -> AsyncIterator[DriftDetector]:
-        """Finds drift with the shipped resolver, in this process."""
+        """Yield a drift detector with the shipped resolver, in this process."""
         choice = ResolverChoice(settings={}, folder=Path())
         async with CoreferenceService(choice, workers=0) as service:
             yield DriftDetector(service=service)

@@ -19,7 +19,7 @@ from replay.datasets.reader import Reader
 
 
 def recognizers(path: Path, head: bytes) -> list[str]:
-    """The names of the installed readers that recognize *path* by *head*."""
+    """Return the names of the installed readers that recognize *path* by *head*."""
     return [name for name, entry in available("readers").items() if entry.load()().recognizes(path, head)]
 
 
@@ -37,12 +37,12 @@ class ReaderContract:
 
     @pytest.fixture
     def good(self, tmp_path: Path) -> Path:
-        """A file of at least two sound conversations that the reader, and no other, recognizes."""
+        """Return a file of at least two valid conversations that the reader, and no other, recognizes."""
         raise NotImplementedError("give a fixture `good` that writes a file and returns its path")
 
     @pytest.fixture
     def one_bad(self, tmp_path: Path) -> Path:
-        """The good file with its first conversation spoilt and nothing else changed."""
+        """Return the good file with its first conversation spoilt and nothing else changed."""
         raise NotImplementedError("give a fixture `one_bad` that writes the file with a bad conversation")
 
     def test_it_is_a_reader(self, reader: Reader) -> None:

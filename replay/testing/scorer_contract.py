@@ -34,7 +34,7 @@ class ScorerContract:
 
     @pytest.fixture
     def records(self) -> Sequence[TurnRecord]:
-        """Turns of every kind, at least two of which the scorer scores, differently."""
+        """Return turns of every kind, at least two of which the scorer scores, differently."""
         return [
             turn("Paris", "Paris", depth=1),
             turn("the city of London", "London, England", "it was London", depth=2),

@@ -54,10 +54,11 @@ def evaluate(
     sampling: Sampling,
 ) -> list[AssertionResult]:
     """
-    Each of *assertions* with what *run* says to it.
+    Return the result of each of *assertions* on *run*.
 
-    *groups* are the systems and policies that were to be played, also those without a record;
-    *baseline* opens the run that a ``compare`` names and may raise any ``ReplayError``.
+    Args:
+        groups: The systems and policies that were to be played, those without a record included.
+        baseline: Opens the run that a ``compare`` names; may raise any ``ReplayError``.
     """
     held = _AssertionEvaluator(run, groups, cache(baseline), sampling)
     return [

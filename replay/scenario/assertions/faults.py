@@ -32,11 +32,16 @@ def assertion_faults(
     repeats: int | None = None,
 ) -> list[Fault]:
     """
-    Names that the scenario doesn't have, bounds that no number can pass, runs that are not there. Which
-    columns of checks there are is known once the data is read.
+    Return the faults of *assertions*: unknown names, bounds that no number can pass, runs that don't exist.
 
-    *metrics* are ``score_units``, *repeats* is how often each conversation is played. None for what is not
-    known since that part of the scenario has faults itself, and for an assertion that has.
+    An argument is None if it isn't known, since that part of the scenario has faults itself. Which columns of
+    checks there are is known only once the data is read.
+
+    Args:
+        assertions: None for an entry that has faults itself.
+        metrics: As from ``score_units``.
+        folder: The folder from which paths of runs start.
+        repeats: How often each conversation is played.
     """
     faults: list[Fault] = []
     for index, one in enumerate(assertions):
