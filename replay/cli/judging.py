@@ -43,7 +43,8 @@ def written_panels(
     texts: Sequence[str], *, prices: Path | None, repeats: int | None = None, cache: bool = True
 ) -> list[Panel]:
     """
-    The panels that *texts* describe, each as in a scenario or the name of a YAML file with such an entry.
+    Return the panels that *texts* describe, each as in a scenario or the name of a YAML file with such an
+    entry.
 
     Paths in them start from the working directory; *prices* is a price table's file.
 
@@ -120,7 +121,7 @@ def show_estimate(
 
 
 def print_estimates(who: str, estimates: Sequence[CostEstimate]) -> None:
-    """A table of *estimates*, whose first column is headed *who*."""
+    """Print a table of *estimates*, whose first column is headed *who*."""
     table = Table(who, "cases", "asks", "cached", "prompt tokens", "completion", "dollars", box=None)
     for column in table.columns[1:]:
         column.justify = "right"

@@ -27,7 +27,7 @@ PLACE = ("system", "policy", "conversation", "depth")
 
 def eval_rows(run: Run | str | Path) -> list[dict[str, Any]]:
     """
-    One row for each asked turn of the run, or of the run in a folder, as ``evaluate`` takes them.
+    Return one row for each asked turn of the run, or of the run in a folder, as ``evaluate`` takes them.
 
     ``inputs`` hold the ``question`` as it was asked, the ``history`` that was shown with it, and which turn
     it is (``PLACE``); ``outputs`` is the answer, empty where none came; ``expectations`` hold the
@@ -93,7 +93,7 @@ def reference_scorer(name: str) -> Scorer:
 
 def run_scorers(run: Run | str | Path) -> list[Scorer]:
     """
-    A scorer for each column of the run (scores, checks, judges) and one for ``drift``, which give its
+    Return a scorer for each column of the run (scores, checks, judges) and one for ``drift``, which give its
     ``eval_rows`` what the run has: nothing is scored anew.
 
     Raises:

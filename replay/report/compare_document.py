@@ -83,7 +83,7 @@ def comparison_notes(report: ComparisonReport) -> list[str]:
 
 
 def comparison_columns(pair: ComparedPair, layout: Layout) -> list[TextColumn]:
-    """A row for each score, and for each depth where that was asked for."""
+    """Return columns with a row for each score, and for each depth where that was asked for."""
     rows = [(one, row) for one in pair.comparisons for row in one.rows]
     columns = [column("score", (column_head(one.score, one.unit) for one, _ in rows), left=True)]
     if any(row.difference.depth is not None for _, row in rows):

@@ -37,7 +37,9 @@ class MentionView(NamedTuple):
 
 
 def mention_views(drift: Drift) -> list[MentionView]:
-    """Each mention in the order of the record; what was lost and came only where readings may differ."""
+    """
+    Return each mention in the order of the record; what was lost and came only where readings may differ.
+    """
     return [
         MentionView(one, _beside(one.gold, one.predicted), _beside(one.predicted, one.gold))
         if one.probability > 0 and one.state != "unread"

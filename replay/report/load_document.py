@@ -211,7 +211,9 @@ def _notes(summary: LoadSummary) -> ReportSection:
 
 
 def drift_sentences(summary: LoadSummary) -> list[str]:
-    """The share of drifted questions of each system and policy, with how many turns it was read from."""
+    """
+    Return the share of drifted questions of each system and policy, with how many turns it was read from.
+    """
     several = len({share.system for share in summary.drift}) > 1
     return [_drift_sentence(share, f"{share.system}, " if several else "") for share in summary.drift]
 

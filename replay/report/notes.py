@@ -36,7 +36,7 @@ _LEFT = (
 
 
 def notes(report: Report) -> list[str]:
-    """Plain sentences, each after the groups it is about; a group without anything to say has none."""
+    """Return plain sentences, each after the groups it is about; a group without anything to say has none."""
     table = report.table
     facts: list[Callable[[GroupTable], Iterable[str]]] = [
         _failures,
@@ -293,7 +293,10 @@ def wording_sentences(agreements: Sequence[WordingAgreement]) -> list[str]:
 
 
 def without_passed_checks(report: Report) -> Report:
-    """*report* without the columns of single kinds of checks that passed everywhere, and a remark on them."""
+    """
+    Return *report* without the columns of single kinds of checks that passed everywhere, and a remark on
+    them.
+    """
     columns = report.table.columns
     passed = [
         name

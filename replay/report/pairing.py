@@ -53,7 +53,7 @@ def select_groups(
     groups: Sequence[Group], systems: Collection[str], policies: Collection[str]
 ) -> list[Group]:
     """
-    *groups* of the named systems and policies; of all where none are named.
+    Return *groups* of the named systems and policies; of all where none are named.
 
     Raises:
         InputError: a name is not among *groups*.
@@ -71,7 +71,7 @@ def select_groups(
 
 def two_names(text: str, option: str) -> tuple[str, str]:
     """
-    The names in ``A,B``; a comma inside brackets, as in ``replace(always=True,n=2)``, parts nothing.
+    Return the names in ``A,B``; a comma inside brackets, as in ``replace(always=True,n=2)``, parts nothing.
 
     Raises:
         InputError: they are not two.

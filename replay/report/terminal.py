@@ -74,7 +74,7 @@ def _coloured_block(lines: Sequence[str], group: GroupTable) -> Iterator[Text]:
 
 
 def coloured_difference(line: str) -> Text:
-    """A line of differences, those whose interval excludes 0 coloured."""
+    """Return a line of differences, those whose interval excludes 0 coloured."""
     text = Text(line)
     text.highlight_regex(_INTERVAL, "dim")
     text.highlight_regex(_LOWER, "bold yellow")

@@ -93,7 +93,7 @@ class StudyStore(ResponseStore):
     # Raters ------------------------------------------------------------------------------------------
 
     def raters(self) -> list[Rater]:
-        """All, in the order in which they came."""
+        """Return all raters, in the order in which they came."""
         with self._lock:
             return list(self._up_to_date().raters.values())
 
@@ -148,13 +148,13 @@ class StudyStore(ResponseStore):
                 self._known.read_new_tasks()
 
     def reserve(self, task: int, rater: int) -> None:
-        """Nobody but *rater* may be given the task."""
+        """Reserve the task for *rater* alone."""
         with self.writing():
             self._write("UPDATE task SET only = ? WHERE id = ?", to_json([rater]), task)
             self._known = None
 
     def tasks(self) -> Mapping[int, Task]:
-        """By id, in the order in which they were made."""
+        """Return the tasks by id, in the order in which they were created."""
         with self._lock:
             return self._up_to_date().tasks
 
@@ -164,13 +164,13 @@ class StudyStore(ResponseStore):
     # Assignments -------------------------------------------------------------------------------------
 
     def assignments(self, rater: int | None = None) -> list[Assignment]:
-        """All, or those of one *rater*, in the order in which they were given."""
+        """Return all assignments, or those of one *rater*, in the order in which they were given."""
         with self._lock:
             known = self._up_to_date()
             return list((known.assignments if rater is None else known.of_rater.get(rater, {})).values())
 
     def given(self) -> Mapping[int, int]:
-        """By task: in how many hands it is, or was until it was done; 0 for one that isn't there."""
+        """Return for each task how many raters have it open or have done it; 0 for an unknown task."""
         with self._lock:
             return self._up_to_date().given.copy()
 
@@ -266,7 +266,7 @@ class StudyStore(ResponseStore):
 
     def state(self, *, lazily: bool = False) -> StudyState:
         """
-        All that results are made of, as it is now.
+        Return all that results are made of, as it is now.
 
         *lazily* reads what was said and judged only where it is looked for, which has to be within the
         transaction that asked.

@@ -202,5 +202,5 @@ class StudyState:
         ]
 
     def conversations_of(self, records: Iterable[TurnRecord]) -> list[Conversation]:
-        """The conversations that *records* are of, each once."""
+        """Return the conversations that *records* are of, each once."""
         return [self.conversations[id] for id in dict.fromkeys(one.recorded_conversation for one in records)]

@@ -204,7 +204,7 @@ class ScoreAgreement:
         return tuple(abs(a - b) for a, b in zip(self.scores, self.ratings, strict=True))
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """Return plain values for JSON."""
         return {
             "score": self.score,
             "criterion": self.criterion,
@@ -231,7 +231,7 @@ class AgreementStudy:
     settings: StudySettings
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """Return plain values for JSON."""
         return {
             "schema": 1,
             "scores": self.scores.source,

@@ -39,7 +39,7 @@ class RowClaims:
     """Common claims that stand in neither of the other lists."""
 
     def scores(self) -> dict[str, float | Unscored]:
-        """By the names of ``JUDGED_COLUMNS``."""
+        """Return recall, precision and F1 in [0, 1], by the names of ``JUDGED_COLUMNS``."""
         if isinstance(self.counts, Unscored):
             return dict.fromkeys(JUDGED_COLUMNS, self.counts)
         values = (self.counts.recall, self.counts.precision, self.counts.f1)
@@ -48,7 +48,7 @@ class RowClaims:
 
 
 def row_claims(row: JoinedRow, asked: Mapping[str, Any] | None = None) -> RowClaims:
-    """The claims in the row's response, if there are any, or in what a judge was *asked*."""
+    """Return the claims in the row's response, if there are any, or in what a judge was *asked*."""
     response = row.response if asked is None else asked
     lists = {name: response[name] for name in LISTS if response.get(name) is not None}
     given = _given_counts(response)
@@ -114,7 +114,7 @@ def check_panel(panel: Panel) -> None:
 
 
 def row_cases(joined: JoinResult) -> list[Case]:
-    """A case for each row that has a response, in a conversation named by the row's number, from 1."""
+    """Return a case for each row that has a response, in a conversation named by the row's number, from 1."""
     return [
         dialogue_case(
             str(number),

@@ -34,7 +34,7 @@ class TableItem:
         return self.keys.get("system")
 
     def mean(self, criterion: str) -> float | None:
-        """The mean rating; None if nobody gave one."""
+        """Return the mean rating; None if nobody gave one."""
         known = [rating for rating in self.ratings.get(criterion, ()) if rating is not None]
         return sum(known) / len(known) if known else None
 
@@ -59,7 +59,7 @@ class ItemSet:
 
 def rating(value: Any, place: SourceLocation, field: str) -> float | None:
     """
-    A rating as a number; None for nothing and for ``N/A``, with or without a reason after it.
+    Return a rating as a number; None for nothing and for ``N/A``, with or without a reason after it.
 
     Raises:
         DatasetError: it is something else.

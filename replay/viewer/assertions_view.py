@@ -153,7 +153,7 @@ def check_totals(checks: Checks | None, broken: Iterable[BrokenRule]) -> CheckTo
 
 
 def checks_by_depth(checks: Checks | None, broken: Iterable[BrokenRule]) -> Iterator[ChecksByDepth]:
-    """The same apart for each depth, group by group; all depths last."""
+    """Yield the checks of each group, apart for each depth; all depths last."""
     rules = {one.id: one for one in broken}
     rows = checks.rows if checks else ()
     for group in dict.fromkeys(row.group for row in rows):

@@ -56,7 +56,7 @@ class Plotly:
 @cache
 def plotly() -> Plotly:
     """
-    The installed chart library.
+    Return the installed chart library.
 
     Raises:
         PluginError: it is not installed, or lacks its script.
@@ -107,7 +107,7 @@ def stamp() -> str:
 
 
 def policy_for_file(scripts: list[str], style: str) -> str:
-    """The policy of a file that holds *scripts* and *style*; nothing may be loaded from anywhere."""
+    """Return the policy of a file that holds *scripts* and *style*; nothing may be loaded from anywhere."""
     names = " ".join([*(hash_of(script) for script in scripts), hash_of(plotly().script)])
     styles = " ".join([hash_of(style), *plotly().style_hashes])
     return (

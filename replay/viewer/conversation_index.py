@@ -179,14 +179,14 @@ class ConversationIndex:
         yield "texts"
 
     def score_column(self, order: str) -> str:
-        """The score to show beside an *order*: itself where it is one; empty without any."""
+        """Return the score to show beside an *order*: itself where it is one; empty without any."""
         units = {name: unit_of(scorer) for name, scorer in self._scorers.items()}
         return order if order in units else headline(units)
 
     def page(
         self, question: ListQuery, *, broken: BrokenRule | None = None, first: int = 0, count: int = 50
     ) -> Page:
-        """*count* rows from the *first* on; worst first where an order is asked for."""
+        """Return *count* rows from the *first* on; worst first where an order is asked for."""
         rows = self._in_order(question)
         if broken is not None:
             turns = broken.by_conversation

@@ -37,7 +37,9 @@ _TurnKey = tuple[str, str, int]
 
 
 def address_in_viewer(id: str, depth: int | None) -> str:
-    """Seen from another conversation's page in the live view."""
+    """
+    Return the address of a conversation, or its turn at *depth*, relative to another conversation's page.
+    """
     turn = "" if depth is None else f"#turn-{depth}"
     return f"conversation?id={quote(id, safe='')}{turn}"
 
@@ -78,7 +80,7 @@ class PlaysView:
     """For each score that is 0 or 1, in how many of the plays it is 1, in words."""
 
     def of(self, record: TurnRecord) -> Sequence[OtherPlay]:
-        """The turn of *record* in each play that has come to it."""
+        """Return the turn of *record* in each play that has come to it."""
         return self.turns.get(_turn_key(record), ())
 
     def summary(self, record: TurnRecord) -> str:
@@ -99,7 +101,7 @@ def plays_view(
     address: Address,
 ) -> PlaysView | None:
     """
-    The plays of the conversation that the data calls *source*, seen from the one called *id*.
+    Return the plays of the conversation that the data calls *source*, seen from the one called *id*.
 
     *units* are those of the run's scores. None where the run plays each conversation once.
     """
@@ -224,7 +226,7 @@ def conversation_view(
     address: Address = address_in_viewer,
 ) -> ConversationView | None:
     """
-    The conversation called *id*, or None if there is none of which anything is known.
+    Return the conversation called *id*, or None if there is none of which anything is known.
 
     Its turns are marked with the assertions and objectives among the *broken* rules that they speak against.
     *address* leads to the pages of its other plays.

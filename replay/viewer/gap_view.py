@@ -39,7 +39,7 @@ class GapView:
 
 
 def gap_view(numbers: RunNumbers) -> GapView:
-    """The differences and the parts of a run's gap."""
+    """Return the differences and the parts of a run's gap."""
     gaps = numbers.report.gaps
     return GapView(
         switches=switches((gap.score for gap in gaps), [gap.second for gap in gaps]),

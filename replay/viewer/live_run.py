@@ -75,7 +75,7 @@ class LiveRun:
         self._list_browser.close()
 
     def row(self) -> RunRow:
-        """The run in the list of runs."""
+        """Return the run's row in the list of runs."""
         facts = self.facts()
         with self._lock:
             if self._row is None or self._row[0] is not facts:
@@ -113,7 +113,7 @@ class LiveRun:
         return self.browser.progress()
 
     def state(self, progress: PlayProgress) -> str:
-        """``running``, ``scoring``, ``finished`` or ``stopped``."""
+        """Return ``running``, ``scoring``, ``finished`` or ``stopped``."""
         kinds = {kind for _, kind in self.browser.events()}
         if progress.finished:
             return "finished" if "scored" in kinds or self._is_quiet() else "scoring"
@@ -137,7 +137,7 @@ class LiveRun:
             return self._facts[1]
 
     def scorers(self) -> Mapping[str, Scorer[Any]]:
-        """The run's scorers and its judges' columns."""
+        """Return the run's scorers and its judges' columns."""
         with self._lock:
             events = self.progress().events
             if self._scorers is None or self._scorers[0] != events:
@@ -145,14 +145,14 @@ class LiveRun:
             return self._scorers[1]
 
     def score_kinds(self) -> ScoreKinds:
-        """Units by score, and judges."""
+        """Return the units of all scores, and the judges' names."""
         return ScoreKinds(
             units={name: unit_of(scorer) for name, scorer in self.scorers().items()},
             judges=[one.name for one in self.run.judged()],
         )
 
     def index(self) -> ConversationIndex:
-        """The list of conversations, up to date; hold ``looking`` while you use it."""
+        """Return the list of conversations, up to date; hold ``looking`` while you use it."""
         if self._catalogue is None:
             self._catalogue = ConversationIndex(self._list_browser, self.scorers())
         self._catalogue.refresh(self.scorers())
@@ -174,7 +174,7 @@ class LiveRun:
         return self._listing
 
     def stamp(self) -> str:
-        """Tells one state of the run from another, as far as its numbers go."""
+        """Return a text that changes whenever the run's numbers may have changed."""
         progress = self.progress()
         return f"{progress.turns}.{progress.newest}.{progress.events}"
 
@@ -220,7 +220,7 @@ class RunIndex:
         """Runs that can't be read, and why."""
 
     def refresh(self) -> list[LiveRun]:
-        """All runs that can be read, newest first or as they were named."""
+        """Return all runs that can be read, newest first or as they were named."""
         found = []
         for folder in find_runs(self._folders, self._below):
             key = self._key(folder)
@@ -242,6 +242,8 @@ class RunIndex:
 
     def get(self, key: str) -> LiveRun:
         """
+        Return the run with that *key*.
+
         Raises:
             KeyError: there is no such run.
         """
@@ -255,7 +257,7 @@ class RunIndex:
 
 
 def find_runs(folders: list[Path], below: Path) -> list[Path]:
-    """*folders*, or all runs below *below*, newest first."""
+    """Return *folders*, or all runs below *below*, newest first."""
     if folders:
         return folders
     found = [path.parent for path in below.glob(f"*/{DATABASE}")]

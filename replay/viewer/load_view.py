@@ -41,7 +41,7 @@ _LOOKS = (
 
 
 def load_charts(load: LoadSummary | None) -> list[Chart]:
-    """The charts of a stress run; empty where there was none."""
+    """Return the charts of a stress run; empty where there was none."""
     if load is None:
         return []
     levels = load.levels
@@ -337,7 +337,9 @@ _GENERATOR_COLORS = ("--c2", "--c3", "--c5", "--c1", "--c4")
 
 
 def generator_charts(levels: Sequence[LevelSummary], names: Sequence[str]) -> list[Chart]:
-    """A bar for each generator at each of *levels*, which are called *names*; none where nobody is known."""
+    """
+    Return a bar for each generator at each of *levels*, which are called *names*; none where nobody is known.
+    """
     known = [(name, level.played.generators) for name, level in zip(names, levels, strict=True)]
     if not any(generators for _, generators in known):
         return []

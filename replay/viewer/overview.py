@@ -215,7 +215,7 @@ def _count_facts(progress: PlayProgress, turns: int, rows: Sequence[OutcomeRow])
 
 
 def overview(run: Run, numbers: RunNumbers) -> OverviewView:
-    """The headline numbers of a run."""
+    """Return the headline numbers of a run."""
     report = without_passed_checks(numbers.report)
     table = report.table
     looks = styles([one.group for one in table.groups])

@@ -16,7 +16,7 @@ from replay.web.pages import make_environment
 
 
 def render(template: str, /, **content: Any) -> str:
-    """The page, fit for UTF-8."""
+    """Return the page, fit for UTF-8."""
     return environment().get_template(template).render(**content)
 
 

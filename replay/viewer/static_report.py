@@ -48,7 +48,7 @@ class ReportFile:
     of: int
 
     def summary(self) -> str:
-        """The same in words."""
+        """Return the numbers of conversations and bytes in words."""
         return f"{self.conversations:,} of {self.of:,} conversations, {self.bytes / 1e6:.1f} MB"
 
 

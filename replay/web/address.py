@@ -62,7 +62,7 @@ def address_of(url: str | None, host: str, allowed: Collection[str] = ()) -> Add
 
 
 def shown_origin(bound: str) -> str:
-    """The address *bound*, such as ``http://0.0.0.0:8770``, as another machine can call it."""
+    """Return the address *bound*, such as ``http://0.0.0.0:8770``, as another machine can call it."""
     parts = urlsplit(bound)
     return f"http://{socket.gethostname()}:{parts.port}" if parts.hostname in EVERYWHERE else bound
 

@@ -106,6 +106,8 @@ class AskedQuestion(msgspec.Struct, frozen=True, kw_only=True):
 
 def read_messages(sent: Sequence[SentMessage]) -> AskedQuestion:
     """
+    Return the question and what comes before it from the messages of a request.
+
     Raises:
         BadRequest: one lacks what its role needs, or nothing waits for an answer.
     """
@@ -193,8 +195,10 @@ class _QuestionBody(msgspec.Struct):
 
 def read_completion(content: bytes) -> Completion:
     """
+    Parse the body of a chat completion request.
+
     Raises:
-        BadRequest: *content* is not a chat completion request, or one for what is not offered.
+        BadRequest: *content* is not such a request, or asks for what is not offered.
     """
     body = _decoded(content, _CompletionBody)
     if body.stream_options is not None and not body.stream:
@@ -226,6 +230,8 @@ def read_completion(content: bytes) -> Completion:
 
 def read_question(content: bytes) -> ChatQuestion:
     """
+    Parse the body of a request to ``/chat``.
+
     Raises:
         BadRequest: *content* is not a question.
     """

@@ -64,12 +64,12 @@ def make_app(
     max_body_bytes: int = MAX_BODY_BYTES,
 ) -> web.Application:
     """
-    A web application that answers with *adapter*, entered when it starts and left when it ends.
+    Return a web application that answers with *adapter*, entered when it starts and left when it ends.
 
     Whoever asks has to send *token*, unless that is None, and to call it by its address or one of *names*.
 
-    *name* is the model's name. *delay_s* is added to each answer, *chunk_delay_s* comes between the pieces
-    of a streamed one; more than *capacity* asks at a time wait for each other, to the end of the answer.
+    *name* is the model's name. *delay_s* is added to each answer, *chunk_delay_s* comes between the pieces of
+    a streamed one; more than *capacity* asks at a time wait for each other, to the end of the answer.
 
     Raises:
         ValueError: a delay is negative, or the capacity or the largest body less than 1.

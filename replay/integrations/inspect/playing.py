@@ -78,7 +78,7 @@ class Plays:
 
     @asynccontextmanager
     async def parts_open(self) -> AsyncIterator[None]:
-        """The parts open: from the first sample that is under way to the last."""
+        """Keep the parts open from the first sample that is under way to the end of the last."""
         loop = asyncio.get_running_loop()
         if loop is not self._loop:  # the task is played once more
             self._loop, self._lock, self._users = loop, asyncio.Lock(), 0

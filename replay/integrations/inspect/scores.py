@@ -42,7 +42,7 @@ def depth_key(depth: int | None) -> str:
 @metric(name=named("by_depth"), scores="unreduced")
 def by_depth() -> Metric:
     """
-    The number of each depth and, as ``stderr``, its standard error, clustered by conversation.
+    Return the number of each depth and, as ``stderr``, its standard error, clustered by conversation.
 
     First of all depths, then of each. Of several policies each has its own, with its label before it. A
     standard error needs two conversations and a scorer that is a mean.
@@ -209,7 +209,7 @@ def _score(
 
 
 def stored_records(store: Store | Mapping[str, Any]) -> list[TurnRecord]:
-    """The records in a sample's *store*, by depth."""
+    """Return the records in a sample's *store*, by depth."""
 
     from replay.core.record import TurnRecord
 
@@ -220,7 +220,7 @@ def depth_table(
     log: EvalLog | str | Path, scorers: Sequence[Any] | None = None, *, resamples: int = 1000
 ) -> pd.DataFrame:
     """
-    The depth table of an eval's *log*, or of the file that holds it: as ``Run.depth_table``.
+    Return the depth table of an eval's *log*, or of the file that holds it: as ``Run.depth_table``.
 
     With the eval's own scorers, or with *scorers*, written as in a scenario. Samples that ended in an error
     or at a limit count as far as they were played.

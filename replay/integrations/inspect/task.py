@@ -45,11 +45,11 @@ def conversations(
     scorers: str | list[Any] | None = None,
 ) -> Task:
     """
-    The conversations of *scenario*, played with Inspect's model in the place of its systems.
+    Return the conversations of *scenario*, played with Inspect's model in the place of its systems.
 
-    *scenario* is a file, a shipped scenario's name, or what it holds. Without one the conversations come
-    from the *data* set (a file or pattern) and are played under ``pred``. *policies* and *scorers* stand in
-    the place of the scenario's, written as there; on a command line with commas between them.
+    *scenario* is a file, a shipped scenario's name, or what it holds. Without one the conversations come from
+    the *data* set (a file or pattern) and are played under ``pred``. *policies* and *scorers* stand in the
+    place of the scenario's, written as there; on a command line with commas between them.
 
     The model is told and offered what the system is that has the adapter ``inspect``, or else the first one,
     if that is a model too (``openai``): system prompt, tools, generation settings.

@@ -25,7 +25,9 @@ def known(attributes: Mapping[str, Any]) -> Attributes:
 
 
 def encodable(text: str) -> str:
-    """*text* with a question mark for each half of a surrogate pair, which Protocol Buffers can't hold."""
+    """
+    Return *text* with a question mark for each half of a surrogate pair, which Protocol Buffers can't hold.
+    """
     return text.encode("utf-8", "replace").decode()
 
 
@@ -70,7 +72,7 @@ def system_attributes(system: SystemSection) -> Attributes:
 
 
 def message_parts(message: Message) -> dict[str, Any]:
-    """*message* as the conventions' JSON schema has it."""
+    """Return *message* as the conventions' JSON schema has it."""
     parts: list[dict[str, Any]] = []
     if message.role == "tool":
         given = {"id": message.tool_call_id} if message.tool_call_id else {}

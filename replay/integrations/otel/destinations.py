@@ -52,7 +52,7 @@ class Destination(Protocol):
     """Why the last ones were not taken."""
 
     def take_spans(self, spans: Sequence[ReadableSpan]) -> bool:
-        """Returns whether they are there now."""
+        """Send *spans*; return whether they have arrived."""
         ...
 
     def take_events(self, events: Sequence[ReadableLogRecord]) -> bool: ...

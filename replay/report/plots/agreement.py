@@ -36,7 +36,7 @@ def agreement_figure(
     runs: Sequence[PlottedRun], metrics: Sequence[str], width: Width, *, resamples: int, seed: int
 ) -> Figure:
     """
-    Two scores against each other, or a matrix of Spearman's coefficients of more.
+    Return a figure of two scores against each other, or a matrix of Spearman's coefficients of more.
 
     Of all scores that are means of turns if *metrics* is empty.
 

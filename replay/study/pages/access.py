@@ -76,7 +76,7 @@ class Access:
             self._keep_owners({**self._owners, number: name})
 
     def remove_owner(self, number: int) -> None:
-        """The link of that further owner opens nothing any more."""
+        """Invalidate the link of that further owner."""
         self._keep_owners({one: name for one, name in self._owners.items() if one != number})
 
     def _keep_owners(self, owners: Mapping[int, str]) -> None:
@@ -93,8 +93,10 @@ class Access:
 
     def check_entry(self, request: web.Request) -> None:
         """
+        Check that *request* is for the link by which people of a platform come.
+
         Raises:
-            web.HTTPException: *request* is not for the link by which people of a platform come.
+            web.HTTPException: it is not.
         """
         if not is_token(request.match_info["key"], self.entry_key):
             raise self._wrong(request, "this link is not valid; look at the platform for the right one")
@@ -121,10 +123,10 @@ class Access:
 
     def token_to_cookie(self, request: web.Request) -> web.Response | None:
         """
-        The link's token goes into a cookie, and out of the address; None where there is none.
+        Return a redirect that moves the token from the link's address into a cookie; None without a token.
 
         Raises:
-            web.HTTPException: it is nobody's.
+            web.HTTPException: the token is not valid.
         """
         token = request.query.get("token")
         if token is None:
@@ -162,8 +164,10 @@ class Access:
 
     def check_owner(self, request: web.Request) -> None:
         """
+        Check that the study's owner sent *request*.
+
         Raises:
-            web.HTTPException: it wasn't the study's owner who sent *request*, or they ask too often.
+            web.HTTPException: somebody else did, or they ask too often.
         """
         token = self._given(request)
         if not self.is_owner(token):

@@ -232,12 +232,14 @@ class OwnerPages:
 
 
 def entry_link(platform: PlatformSection | None, start: str, access: Access) -> str | None:
-    """The link by which all people of *platform* come, with the place of their ids as Prolific writes it."""
+    """
+    Return the link by which all people of *platform* come, with the place of their ids as Prolific writes it.
+    """
     if platform is None:
         return None
     return f"{start}/join/{access.entry_key}?{platform.id}={{{{%{platform.id}%}}}}"
 
 
 def labelled(field: Any, value: object) -> str:
-    """*value* as the option of *field* is called."""
+    """Return *value* as the option of *field* is called."""
     return next((option.label for option in field.options if option.value == value), str(value))

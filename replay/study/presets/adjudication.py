@@ -186,7 +186,7 @@ class RatedAnswer:
     """By criterion: what a further person said."""
 
     def ratings(self, name: str) -> dict[str, int]:
-        """By rater."""
+        """Return the ratings on the criterion called *name*, by rater."""
         return {rater: int(one.answer[name]) for rater, one in self.said.items()}
 
     def final(self, name: str, criterion: Criterion) -> float | None:
@@ -217,7 +217,7 @@ def rated_answers(state: StudyState) -> list[RatedAnswer]:
 
 
 def disagreement_table(answers: Sequence[RatedAnswer], criteria: Mapping[str, Criterion]) -> HumanTable:
-    """The answers on which raters differ, with all that is needed to look at them."""
+    """Return the answers on which raters differ, with all that is needed to look at them."""
     items = [
         RatedItem(
             id=f"{name} {position}",

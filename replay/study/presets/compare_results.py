@@ -83,7 +83,10 @@ class ComparedSides(TaskContent, frozen=True, kw_only=True):
     """How often word for word the same."""
 
     def in_order(self, draw: int) -> tuple[AnswerSide, AnswerSide]:
-        """A and B, as *draw* wants it."""
+        """
+        Return the sides to show as A and B, in the order that *draw* gives: the first one first if it is
+        even.
+        """
         return (self.second, self.first) if draw % 2 else (self.first, self.second)
 
 
@@ -115,7 +118,7 @@ class Vote:
 
 
 def compare_results(state: StudyState) -> Results:
-    """All that comes out of a comparison."""
+    """Return all that comes out of a comparison."""
     votes = _votes(state)
     labels = _labels(votes)
     tables = [_preferred(votes, labels), *_strengths(votes, labels), _places(votes), _reasons(votes, labels)]

@@ -36,7 +36,7 @@ WITH_PROBABILITY = "strict"
 
 
 def rewording(number: int) -> str:
-    """The screen of the rewording with that *number*, from 1."""
+    """Return the screen of the rewording with that *number*, from 1."""
     return f"rewording-{number}"
 
 
@@ -81,18 +81,18 @@ class QuestionJudgements:
     """By rater and screen."""
 
     def meanings(self) -> dict[str, str | None]:
-        """By rater; None for who can't say."""
+        """Return the judgement on the question's meaning by rater; None for those who can't say."""
         said = {rater: str(one[MEANING]["meaning"]) for rater, one in self.answers.items()}
         return {rater: None if meaning == "unsure" else meaning for rater, meaning in said.items()}
 
     def of_rewording(self, text: str, name: str) -> dict[str, int]:
-        """By rater: whether it is ``right`` or ``fluent``."""
+        """Return the judgement *name* (``right`` or ``fluent``) on the rewording *text*, 0 or 1, by rater."""
         screen = rewording(self.question.rewordings.index(text) + 1)
         return {rater: int(one[screen][name]) for rater, one in self.answers.items()}
 
 
 def drift_results(state: StudyState) -> Results:
-    """All that comes out of the study."""
+    """Return all that comes out of the study."""
     judged = [
         QuestionJudgements(
             question=one.content,

@@ -234,7 +234,7 @@ class MaHuEval(Preset):
         ] or None
 
     def to_come(self, state: StudyState, rater: int) -> float | None:
-        """The second round, before it is made."""
+        """Return the number of the rater's talks that are yet to be created, in both rounds."""
         talks = [task for task in state.tasks.values() if task.kind == "talk"]
         others = {one.id for one in state.raters if one.takes_part and one.id != rater}
         made = any(task.round == 2 and task.only == (rater,) for task in talks)

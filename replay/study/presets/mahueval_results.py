@@ -80,7 +80,7 @@ class RatedTalk:
 
 
 def judged_talks(state: StudyState) -> list[RatedTalk]:
-    """All talks that are done, in the order in which they were begun."""
+    """Return all talks that are done, in the order in which they were begun."""
     talks = [one for one in state.done if state.tasks[one.task].kind == "talk"]
     reporting = {
         state.tasks[talk.task].system
@@ -133,7 +133,7 @@ def _right_passage(record: TurnRecord, answer: Answer) -> tuple[str, ...]:
 
 
 def results_of(state: StudyState) -> Results:
-    """Records, scores, tables and the talks themselves, in which what was judged correct is gold."""
+    """Return records, scores, tables and the talks themselves, in which what was judged correct is gold."""
     talks = judged_talks(state)
     judged = [turn for talk in talks for turn in talk.judged]
     return Results(

@@ -72,7 +72,9 @@ class ValidationContent(TaskContent, frozen=True, kw_only=True):
 def pair_blocks(
     passages: tuple[Passage, ...], pairs: Sequence[Pair], place: int, *, with_answer: bool
 ) -> tuple[Block, ...]:
-    """The passage, what was said before the pair at *place*, from 0, its question, and its answer or not."""
+    """
+    Return the passage, what was said before the pair at *place*, from 0, its question, and its answer or not.
+    """
     pair = pairs[place]
     blocks: list[Block] = [Passages(heading="Passage", passages=passages)]
     if place:
@@ -85,7 +87,9 @@ def pair_blocks(
 
 
 def validation_steps(content: ValidationContent, answers: Mapping[str, Answer]) -> list[StudyStep]:
-    """The screens of a validation; that of an answer is there once its question was called answerable."""
+    """
+    Return the screens of a validation; that of an answer is there once its question was called answerable.
+    """
     passage = "\n\n".join(one.text for one in content.passages)
     steps = []
     for place, pair in enumerate(content.pairs):

@@ -75,7 +75,7 @@ def write_csv(path: Path, columns: Sequence[str], rows: Iterable[Row]) -> None:
 
 def judgement_rows(state: StudyState) -> Iterator[Row]:
     """
-    All that was answered, field by field, practice and what was given back included.
+    Yield all that was answered, field by field, practice and what was given back included.
 
     ``first_value`` and ``first_at`` say what stood there before it was corrected.
     """
@@ -134,7 +134,7 @@ def _records(content: Any) -> Iterator[Mapping[str, Any]]:
 
 def rating_rows(results: Results) -> tuple[tuple[str, ...], list[Row]]:
     """
-    Columns and rows of a table that ``replay agree RUN TABLE`` reads: a row for each turn and rater.
+    Return columns and rows of a table that ``replay agree RUN TABLE`` reads: a row for each turn and rater.
 
     ``passage`` is what several turns share: the conversation of the data.
     """
@@ -175,7 +175,7 @@ def rater_rows(preset: Preset, state: StudyState) -> Iterator[Row]:
 
 
 def pseudonyms(state: StudyState, secret: str) -> dict[str, str]:
-    """By name; made with the study's *secret*, so that its next export has the same ones."""
+    """Return a pseudonym for each rater's name; computed with *secret*, so the same ones in each export."""
     key = bytes.fromhex(secret)
     return {
         one.name: f"rater-{hmac.digest(key, f'pseudonym {one.id}'.encode(), hashlib.sha256).hex()[:8]}"
@@ -184,7 +184,7 @@ def pseudonyms(state: StudyState, secret: str) -> dict[str, str]:
 
 
 def under_names(state: StudyState, names: Mapping[str, str]) -> StudyState:
-    """*state* with its raters under *names*, and without what is left of those who withdrew."""
+    """Return *state* with its raters under *names*, and without what is left of those who withdrew."""
     raters = [
         replace(one, name=names.get(one.name, one.name)) for one in state.raters if not one.withdrawn_at
     ]

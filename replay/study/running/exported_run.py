@@ -149,12 +149,12 @@ def add_people(folder: Path, people: HumanScores, results: Results) -> None:
 
 
 def run_name(file: StudyFile) -> str:
-    """The study's name as far as a run can have it."""
+    """Return the study's name as far as a run can have it."""
     return " ".join(re.findall(r"[\w.-]+", file.study.name)) or "study"
 
 
 def replaying(file: StudyFile) -> str:
-    """A scenario that replays the study's conversations against its systems."""
+    """Return a scenario that replays the study's conversations against its systems."""
     return _yaml(
         {
             "name": run_name(file),

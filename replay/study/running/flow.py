@@ -83,7 +83,8 @@ class Flow:
 
     def screen_at(self, rater: Rater, id: ScreenId, *, note: bool = True) -> TalkScreen | StepScreen | None:
         """
-        The screen with that *id*: of the open task as far as *rater* has come, or of work that is done.
+        Return the screen with that *id*: of the open task as far as *rater* has come, or of work that is
+        done.
 
         Unless *note*, it isn't noted that the screen is shown, and nothing is written.
 
@@ -211,7 +212,7 @@ class Flow:
         return self._ended(rater, "done", "completed")
 
     def index(self, rater: Rater) -> Index | None:
-        """The index that *rater* may search now: one on a screen of the open task that may be seen."""
+        """Return the index that *rater* may search now: one on a screen of the open task that may be seen."""
         assignment = self._open(rater)
         if assignment is None or self._before_work(rater):
             return None
@@ -224,7 +225,7 @@ class Flow:
     # What clicks do ----------------------------------------------------------------------------------
 
     def consent(self, rater: Rater) -> None:
-        """They agree, if that is what they are asked: not once more, nor once their data is erased."""
+        """Record that *rater* agrees, if that is what they are asked; nothing after that or an erasure."""
         consent = self.file.study.consent
         with self.store.writing():
             # Below what is said to those who don't agree the text stands once more.
@@ -238,13 +239,13 @@ class Flow:
                 )
 
     def decline(self, rater: Rater) -> None:
-        """They don't agree to take part."""
+        """Record that *rater* doesn't agree to take part."""
         with self.store.writing():
             if self._is_at(rater, "consent"):
                 self.store.mark_rater(rater.id, declined_at=self.store.now())
 
     def begin(self, rater: Rater) -> None:
-        """The instructions were read."""
+        """Record that *rater* has read the instructions."""
         with self.store.writing():
             if self._is_at(rater, "instructions"):
                 self.store.mark_rater(rater.id, instructed_at=self.store.now())

@@ -68,7 +68,7 @@ Scored = tuple[Sequence[TurnRecord], Mapping[str, ScoreColumn]]
 
 
 def renamed(run: str, played: Scored, origins: Mapping[tuple[str, str], Origin]) -> Scored:
-    """*played*, the turns of *run*, with the names that the study gives to its systems."""
+    """Return *played*, the turns of *run*, with the names that the study gives to its systems."""
     names = {(one.system, policy): name for (name, policy), one in origins.items() if one.run == run}
     records, columns = played
     return [

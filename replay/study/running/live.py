@@ -43,7 +43,7 @@ _log = logging.getLogger(__name__)
 
 def built_systems(file: StudyFile) -> list[System]:
     """
-    The systems that people talk with.
+    Return the systems that people talk with.
 
     Raises:
         ScenarioError: one can't be made; all faults at once.
@@ -86,7 +86,7 @@ class LiveTalks:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Systems are asked as long as the block lasts; what was under way before goes on."""
+        """Ask systems as long as the block lasts; go on with the requests that were interrupted before."""
         async with open_endpoints(self._systems.values()):
             try:
                 for assignment in await asyncio.to_thread(self._interrupted):
@@ -112,7 +112,7 @@ class LiveTalks:
         return talk.answered > 0 and self._systems[talk.plan.system].adapter.history == "server"
 
     def go_on(self, assignment: int) -> None:
-        """See to it that what is to be done in the talk of *assignment* is done, in the background."""
+        """Do in the background what is to be done in the talk of *assignment*."""
         due = self._due.get(assignment)
         if due is None:
             due = self._due[assignment] = asyncio.Event()

@@ -23,7 +23,9 @@ from replay.study.tasks import Assignment, Judgement, Rater, StudyState, Task
 
 
 def display_value(value: str | int | float | HumanNumber | None) -> str:
-    """With its interval where it has one, and with why not where it has no value; a share in per cent."""
+    """
+    Return *value* as text: with its interval, a share in per cent; a dash, and the reason, for no value.
+    """
     if value is None:
         return "-"
     if isinstance(value, HumanNumber):
@@ -138,7 +140,7 @@ class StudyOverview:
     """People have talked with systems."""
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values for JSON; nothing of what was said, and no link."""
+        """Return plain values for JSON; nothing of what was said, and no link."""
         return {
             "raters": [{**asdict(one), "rater": one.rater.name} for one in self.raters],
             "balance": [asdict(one) for one in self.balance],

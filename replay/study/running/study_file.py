@@ -66,7 +66,7 @@ class PlatformSection(Section):
         return address
 
     def way_back(self, ending: Ending) -> str | None:
-        """The platform's address for somebody who ends so; None where there is no code for that."""
+        """Return the platform's address for somebody who ends so; None where there is no code for that."""
         code = self.codes.get(ending)
         if code is None or self.return_to is None:
             return None
@@ -248,7 +248,7 @@ def read_study(path: Path) -> StudyFile:
 
 def parse_study(text: str, *, source: str, folder: Path) -> StudyFile:
     """
-    The study in *text*; *source* names it in messages, *folder* is what its paths start from.
+    Return the study in *text*; *source* names it in messages, *folder* is what its paths start from.
 
     Raises:
         ScenarioError: it has faults; all of them at once.
@@ -306,7 +306,7 @@ def _preset(study: Study, folder: Path) -> tuple[Preset | None, list[Fault]]:
 
 def without_names(text: str) -> str:
     """
-    The study file *text* without comments, with numbers in the place of its raters' names.
+    Return the study file *text* without comments, with numbers in the place of its raters' names.
 
     That is what a study keeps, since a name has to be erased when somebody withdraws, and any comment may
     hold one; the names themselves are in its table of raters.

@@ -173,7 +173,9 @@ class TaskScreens:
     def screen(
         self, rater: Rater, assignment: Assignment, step_id: str | None = None
     ) -> TalkScreen | StepScreen:
-        """The talk of *assignment* while it goes on; then that step if it is reached, or the first open."""
+        """
+        Return the talk of *assignment* while it goes on; then that step if it is reached, or the first open.
+        """
         talk = self._talking.talk(assignment)
         if talk is not None:
             return TalkScreen(talk=talk, progress=self.progress(rater))
@@ -194,7 +196,9 @@ class TaskScreens:
         )
 
     def own(self, rater: Rater, assignment_id: int) -> Assignment | None:
-        """The assignment with that id, if *rater* may answer its screens: open, or work that is done."""
+        """
+        Return the assignment with that id, if *rater* may answer its screens: open, or work that is done.
+        """
         found = self._store.assignment(assignment_id)
         if found is None or found.rater != rater.id:
             return None
@@ -202,7 +206,7 @@ class TaskScreens:
         return found if found.state == "open" or (found.state == "done" and is_work) else None
 
     def last(self, rater: Rater, before: Assignment | None = None) -> ScreenId | None:
-        """The last screen of what *rater* finished last, or last of what was given *before*."""
+        """Return the last screen of what *rater* finished last, or last of what was given *before*."""
         finished = [
             one
             for one in self._practice.left_out(self._store.assignments(rater.id))
@@ -212,7 +216,7 @@ class TaskScreens:
         return next((ScreenId(id, list(steps)[-1]) for id, steps in given.items()), None)
 
     def index(self, assignment: Assignment) -> Index | None:
-        """The index that may be searched: one on a screen of *assignment* that may be seen."""
+        """Return the index that may be searched: one on a screen of *assignment* that may be seen."""
         if self._talking.talk(assignment) is not None:
             return None
         _, given, steps = self._read(assignment)
@@ -231,7 +235,7 @@ class TaskScreens:
         return progress_of(rater, tasks_now(self._file, store), store.given(), own, active, most, to_come)
 
     def state(self) -> StudyState:
-        """All of the study, what was said and judged read where it is looked for."""
+        """Return all of the study, what was said and judged read where it is looked for."""
         most = self._file.study.limits.tasks_per_rater
         return replace(self._store.state(lazily=True), tasks_per_rater=most)
 
