@@ -70,7 +70,7 @@ def show_whole(run: Run, *, as_json: bool, junit: Path | None = None, full: bool
 
 
 def _played(play: Play, runs: Path, folder: Path | None = None) -> Run:
-    """One run, with live progress; an interruption says how to go on."""
+    """Return one run, with live progress; an interruption says how to go on."""
     try:
         with RunProgress(open_console(stderr=True)) as progress:
             return run_on_loop(cancel_on_signal(play(progress)))

@@ -120,7 +120,7 @@ def turns_dataset(run: Run) -> datasets.Dataset:
 
 
 def _row(value: Any, feature: Any) -> Any:
-    """*value* of the native format, with all that may be left out there, as *feature* says."""
+    """Return *value* of the native format, with all that may be left out there, as *feature* says."""
     from datasets import List
 
     if isinstance(feature, dict):

@@ -54,7 +54,7 @@ def _row(case: Case) -> dict[str, Any]:
 
 
 def _text(text: str | None) -> str:
-    """*text* without halves of surrogate pairs, which MLflow can't keep."""
+    """Return *text* without halves of surrogate pairs, which MLflow can't keep."""
     return (text or "").encode("utf-8", "backslashreplace").decode()
 
 

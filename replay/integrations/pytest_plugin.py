@@ -190,7 +190,7 @@ def _where(run: Run) -> str:
 
 
 def _played(config: pytest.Config) -> PlayedOnce:
-    """The session's runs; workers of pytest-xdist share them."""
+    """Return the session's runs; workers of pytest-xdist share them."""
     if PLAYED not in config.stash:
         from replay.integrations.played_once import PlayedOnce
 

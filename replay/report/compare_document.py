@@ -142,7 +142,7 @@ def _flips(pair: ComparedPair, limit: int) -> Iterator[ReportSection]:
 
 
 def _pair_notes(pairs: Sequence[ComparedPair]) -> list[str]:
-    """Sentences about pairs; one that fits all of them is said once."""
+    """Return sentences about pairs; one that fits all of them is said once."""
     who: dict[str, list[str]] = {}
     for pair in pairs:
         for sentence in _row_notes(pair):

@@ -137,7 +137,7 @@ def _missed_goals(levels: Sequence[LevelSummary]) -> list[str]:
 
 
 def _few_answers(levels: Sequence[LevelSummary]) -> list[str]:
-    """One sentence for all levels whose 99th percentile says little."""
+    """Return one sentence for all levels whose 99th percentile says little."""
     few = [level for level in levels if few_answers(level.total.answered)]
     if not few:
         return []

@@ -192,7 +192,7 @@ def series_columns(series: TimeSeries, *, bars: bool) -> list[TextColumn]:
 
 
 def _peaks(values: Sequence[float | None]) -> list[float | None]:
-    """One value for each bar: the highest of neighbours, so that no peak is lost."""
+    """Return one value for each bar: the highest of neighbours, so that no peak is lost."""
     size = -(-len(values) // MOST)
     parts = [values[at : at + size] for at in range(0, len(values), size)]
     return [max((v for v in part if v is not None), default=None) for part in parts]

@@ -272,7 +272,7 @@ def as_code(named: TextColumn) -> TextColumn:
 
 
 def _html(text: str) -> str:
-    """*text* as HTML that is not looked at for Markdown, mentions or links."""
+    """Return *text* as HTML that is not looked at for Markdown, mentions or links."""
     return f"<code>{html.escape(on_one_line(text))}</code>"
 
 

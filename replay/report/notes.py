@@ -125,7 +125,9 @@ def _unscored(group: GroupTable) -> Iterable[str]:
 
 
 def _without_interval(group: GroupTable) -> Iterable[str]:
-    """Intervals that don't exist for another reason than too few conversations or no resamples at all."""
+    """
+    Yield intervals that don't exist for another reason than too few conversations or no resamples at all.
+    """
     places: dict[tuple[str, str], list[int | None]] = {}
     for row in group.rows:
         for name, score in row.scores.items():

@@ -165,7 +165,7 @@ def _found(expected: Expectation, seen: CheckInput) -> CheckOutcome:
 
 
 def _signatures(expecting: Iterable[Conversation]) -> dict[str, str]:
-    """The columns of all checks, each with the rules of the kinds that count in it."""
+    """Return the columns of all checks, each with the rules of the kinds that count in it."""
     rules: dict[str, dict[str, None]] = {}
     for conversation in expecting:
         asked = conversation.turns[conversation.asked_from - 1 :]

@@ -203,7 +203,7 @@ async def _judge_into(
 
 
 def _flags(flagged: Mapping[int, Verdict]) -> dict[str, FlagCount]:
-    """The flags of verdicts by their number among the cases."""
+    """Return the flags of verdicts by their number among the cases."""
     flags: dict[str, FlagCount] = {}
     for _, verdict in sorted(flagged.items()):
         record = verdict.case.record

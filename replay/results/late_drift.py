@@ -137,7 +137,7 @@ class LateDrift:
             await self._detect_all(depths)
 
     def _drawn(self, size: int | None, seed: int) -> tuple[list[tuple[PlayLocation, int, bool]], int]:
-        """The turns that are drawn, each with whether it has a verdict, and of how many."""
+        """Return the turns that are drawn, each with whether it has a verdict, and of how many."""
         of = sum(turns for turns, _ in count_turns(self._store, list(self.policies)).values())
         turns = turns_under(self._store, list(self.policies))
         if size is None or size >= of:
@@ -185,7 +185,7 @@ class LateDrift:
 
 
 def _number(seed: int, place: PlayLocation, depth: int) -> bytes:
-    """A number for the turn that follows from the *seed* and from which turn it is."""
+    """Return a number for the turn that follows from the *seed* and from which turn it is."""
     text = "|".join([str(seed), *place, str(depth)])
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
 

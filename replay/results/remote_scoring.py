@@ -106,7 +106,7 @@ def _digest(records: Iterable[TurnRecord]) -> str:
 
 
 def _source(scorer: Scorer[Any]) -> str:
-    """A hash of the file that *scorer*'s class is in: whoever mends it wants no number of before."""
+    """Return a hash of the file that *scorer*'s class is in: whoever mends it wants no number of before."""
     try:
         return hashlib.sha256(Path(inspect.getfile(type(scorer))).read_bytes()).hexdigest()
     except (OSError, TypeError):  # a class of the program's own memory
@@ -114,7 +114,7 @@ def _source(scorer: Scorer[Any]) -> str:
 
 
 def _stamps(folder: Path, settings: Mapping[str, Any]) -> list[Any]:
-    """Sizes and times of the files that *settings* name, as those of a model."""
+    """Return sizes and times of the files that *settings* name, as those of a model."""
     places = [folder / value for value in settings.values() if isinstance(value, str)]
     files = [file for place in places if place.exists() for file in [place, *sorted(place.glob("*"))]]
     return [[file.name, file.stat().st_size, file.stat().st_mtime_ns] for file in files]

@@ -174,7 +174,7 @@ def plan_for(store: RunStore, conditions: Sequence[Condition]) -> Plan:
 
 def _chosen(store: RunStore, conditions: Sequence[Condition]) -> list[tuple[str, str, str, int]]:
     """
-    The turns for which all *conditions* hold.
+    Return the turns for which all *conditions* hold.
 
     Raises:
         InputError: a condition names what the run doesn't have.
@@ -250,7 +250,9 @@ class Rerun:
 
     @staticmethod
     def _stretch(play: Play, records: Sequence[TurnRecord], first: int, last: int) -> Play:
-        """The turns *first* to *last* alone; what a failure kept from being asked after them as well."""
+        """
+        Return the turns *first* to *last* alone; what a failure kept from being asked after them as well.
+        """
         conversation = play.conversation
         if last < len(records):
             conversation = msgspec.structs.replace(conversation, turns=conversation.turns[:last])
@@ -276,7 +278,7 @@ def answers_independent(system: System, policy: Policy) -> bool:
 
 
 def _stretches(depths: Sequence[int]) -> list[tuple[int, int]]:
-    """First and last of each run of neighbours: (2, 3), (7, 7) for 2, 3, 7."""
+    """Return first and last of each run of neighbours: (2, 3), (7, 7) for 2, 3, 7."""
     ends = [a for a, b in pairwise(depths) if b > a + 1] + [depths[-1]]
     starts = [depths[0]] + [b for a, b in pairwise(depths) if b > a + 1]
     return list(zip(starts, ends, strict=True))

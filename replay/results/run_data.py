@@ -185,7 +185,7 @@ def compare_data(assembly: Assembly, store: RunStore, stop: Event, *, with_new_d
 
 
 def _difference(stored: dict[str, str], given: dict[str, str]) -> tuple[list[str], list[str], list[str]]:
-    """Ids of the conversations that are new, changed and gone; contents by id are compared."""
+    """Return ids of the conversations that are new, changed and gone; contents by id are compared."""
     same = {id for id, content in given.items() if stored.get(id) == content}
     elsewhere = Counter(content for id, content in stored.items() if id not in same)
     called_anew = Counter[str]()
@@ -219,7 +219,10 @@ def _add(
     found: dict[str, Conversation],
     limit: int | None,
 ) -> DataChanges:
-    """The changes, once the new conversations that were *found* are added, as far as *limit* lets them in."""
+    """
+    Return the changes, once the new conversations that were *found* are added, as far as *limit* lets them
+    in.
+    """
     new, changed, gone = difference
     names = list(store.conversation_lengths())
     room = len(new) if limit is None else max(0, limit - len(names))

@@ -115,7 +115,7 @@ def _play(record: TurnRecord) -> _Play:
 
 
 def _rubrics_of(repeats: Sequence[Sequence[Any]]) -> list[Any]:
-    """The rubrics of one verdict: each vote that could be had has all of them, in one order."""
+    """Return the rubrics of one verdict: each vote that could be had has all of them, in one order."""
     votes = [vote["evidence"].get(EVIDENCE) for votes in repeats for vote in votes]
     return next(filter(None, votes), [])
 

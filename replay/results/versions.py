@@ -84,7 +84,7 @@ def version_signatures(played: Sequence[PlayedVersion]) -> dict[str, str]:
 
 
 def _rules(played: Sequence[PlayedVersion], label: str) -> list[str]:
-    """The parts of the policy's signatures that not all of them have."""
+    """Return the parts of the policy's signatures that not all of them have."""
     signatures = [one.policies[label].split("|") for one in played]
     shared = set(signatures[0]).intersection(*signatures)
     return _unlike("|".join(part for part in parts if part not in shared) for parts in signatures)

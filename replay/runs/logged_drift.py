@@ -149,7 +149,7 @@ def _pairs(
     gold: Sequence[Conversation], own: Sequence[Conversation]
 ) -> tuple[list[tuple[Conversation, Conversation]], int]:
     """
-    The two sides of each conversation, and how many are only in *gold*.
+    Return the two sides of each conversation, and how many are only in *gold*.
 
     Raises:
         InputError: there is a conversation, or a turn, that *gold* doesn't have.

@@ -94,7 +94,7 @@ def left_of(plays: Sequence[Play], assembly: Assembly, store: RunStore) -> list[
 
 
 def _plays(id: str, repeat: int, repeats: Repeats, assembly: Assembly, store: RunStore) -> Iterator[Play]:
-    """The *repeat* of the conversation *id* with each system under each policy, from its beginning."""
+    """Yield the *repeat* of the conversation *id* with each system under each policy, from its beginning."""
     conversation = store.conversation(id)
     for system in assembly.systems:
         for name, policy in assembly.asking.items():

@@ -259,7 +259,7 @@ def _asked_by(policy: Policy | None) -> object:
 
 
 def _all(parts: Mapping[str, T | None]) -> dict[str, T]:
-    """*parts*, none of which failed."""
+    """Return *parts*, none of which failed."""
     return {label: part for label, part in parts.items() if part is not None}
 
 

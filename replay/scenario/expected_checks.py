@@ -50,7 +50,7 @@ class ExpectedChecks:
             self._faults[fault] = first, count + 1
 
     def _problem(self, one: Expectation) -> Iterator[tuple[str, str]]:
-        """Key path and message of what keeps *one* from being looked at."""
+        """Yield key path and message of what keeps *one* from being looked at."""
         check = check_of(one)
         if isinstance(check, CheckedScorer):
             try:

@@ -120,7 +120,7 @@ def _judge(builder: PartBuilder, choice: Choice, name: str, name_at: str, at: st
 
 
 def _own_settings(builder: PartBuilder, choice: Choice, factory: Factory, at: str) -> dict[str, Any]:
-    """The judge's own settings; those that neither it nor every judge has are faults."""
+    """Return the judge's own settings; those that neither it nor every judge has are faults."""
     settings = {k: v for k, v in choice.settings.items() if k not in JudgeSection.model_fields}
     model = settings_model(factory, ("folder", _PROVIDED))
     if model.model_config.get("extra") == "allow":

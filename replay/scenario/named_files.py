@@ -77,7 +77,9 @@ def _files_to_play(file: ScenarioFile) -> dict[str, Any]:
 
 
 def _texts(value: Any, key: str) -> Iterator[tuple[str, str]]:
-    """Each text in *value*, a part of a scenario under *key*, after the key that it stands under itself."""
+    """
+    Yield each text in *value*, a part of a scenario under *key*, after the key that it stands under itself.
+    """
     if isinstance(value, Mapping):
         for name, item in value.items():
             yield from _texts(item, str(name))
@@ -108,7 +110,7 @@ def _cluster_files(file: ScenarioFile) -> Iterator[Path]:
 
 
 def _inside(folder: Path) -> Iterator[Path]:
-    """The files in *folder* and below, in order."""
+    """Yield the files in *folder* and below, in order."""
     for path in sorted(folder.iterdir()):
         if path.name.startswith(".") or path.name in _LEFT_OUT:
             continue

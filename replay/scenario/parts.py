@@ -107,7 +107,7 @@ def _without_adapters(value: Any) -> Any:
 
 
 def _defaults(adapter: str, folder: Path) -> dict[str, str]:
-    """The texts among the defaults of the settings of *adapter*, such as an address."""
+    """Return the texts among the defaults of the settings of *adapter*, such as an address."""
     try:
         parameters = inspect.signature(load("adapters", adapter, folder)).parameters.values()
     except (PluginError, CodeNotRunError, TypeError, ValueError):

@@ -55,7 +55,7 @@ def _valid_entries(kind: Any, values: Any) -> list[Any]:
 
 
 def _valid(kind: Any, value: Any) -> Any:
-    """*value* as *kind*, unknown keys aside; None where it is not sound in itself."""
+    """Return *value* as *kind*, unknown keys aside; None where it is not sound in itself."""
     if isinstance(kind, type) and issubclass(kind, BaseModel) and isinstance(value, Mapping):
         value = {key: value[key] for key in kind.model_fields if key in value}
     try:

@@ -22,7 +22,7 @@ def shipped_folder() -> Path:
 
 
 def _shipped_scenarios() -> dict[str, Path]:
-    """The shipped scenarios by name: one file each, or a folder with all that it needs."""
+    """Return the shipped scenarios by name: one file each, or a folder with all that it needs."""
     folder = shipped_folder()
     files = {path.stem: path for path in folder.glob("*.yaml")}
     return files | {path.parent.name: path for path in folder.glob("*/scenario.yaml")}

@@ -138,7 +138,9 @@ def _ranking_columns(agreements: Sequence[ScoreAgreement], short: Mapping[str, s
 
 
 def _pooled(one: ScoreAgreement) -> str:
-    """The share of passages over all pairs; without an interval, since the pairs share their systems."""
+    """
+    Return the share of passages over all pairs; without an interval, since the pairs share their systems.
+    """
     discriminated = sum(pair.passages - pair.human_ties for pair in one.pairwise)
     agreeing = sum(pair.agreeing for pair in one.pairwise)
     return f"{100 * agreeing / discriminated:.1f} % of {discriminated}" if discriminated else NONE

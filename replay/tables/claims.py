@@ -82,7 +82,9 @@ def _given_counts(response: Mapping[str, Any]) -> ClaimCounts | None:
 
 
 def _claims(cell: Any) -> list[str] | None:
-    """The claims in a cell, or in the JSON or Python text that it holds; None where there is no list."""
+    """
+    Return the claims in a cell, or in the JSON or Python text that it holds; None where there is no list.
+    """
     try:
         if isinstance(cell, str):
             try:

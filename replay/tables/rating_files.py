@@ -97,7 +97,7 @@ def _begins(text: tuple[str, str], system: str, words: str) -> bool:
 
 
 def _text(row: TableRow) -> str:
-    """The dialogue up to and with the response, a line for each utterance."""
+    """Return the dialogue up to and with the response, a line for each utterance."""
     lines = [str(row.cells.get("context") or ""), str(row.cells.get("response") or "")]
     return "\n".join(line.strip() for text in lines for line in text.splitlines() if line.strip())
 
@@ -272,7 +272,7 @@ def _check_each_once(table: DataTable, items: list[TableItem]) -> None:
 
 
 def _joined(table: DataTable, criteria: list[str]) -> list[TableItem]:
-    """One item for all rows about it, with a rating by each rater of the file."""
+    """Return one item for all rows about it, with a rating by each rater of the file."""
     raters = sorted({str(row.cells.get("rater")) for row in table.rows})
     found: dict[tuple[tuple[str, str], ...], tuple[TableRow, dict[str, Mapping[str, float | None]]]] = {}
     for row in table.rows:
@@ -305,7 +305,7 @@ def _row_item(row: TableRow, criteria: list[str]) -> TableItem:
 
 
 def _ratings(row: TableRow, name: str) -> Ratings:
-    """One rating, or those of a list."""
+    """Return one rating, or those of a list."""
     value = row.cells.get(name)
     return tuple(rating(one, row.place, name) for one in (value if isinstance(value, list) else [value]))
 

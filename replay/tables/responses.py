@@ -189,7 +189,7 @@ def _response(
 
 
 def _spoken(text: str) -> list[Line]:
-    """*text* by its speakers; a line without one goes on with the utterance before it."""
+    """Return *text* by its speakers; a line without one goes on with the utterance before it."""
     lines: list[Line] = []
     for line in filter(None, map(str.strip, text.splitlines())):
         who, colon, words = line.partition(":")

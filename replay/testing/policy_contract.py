@@ -218,7 +218,7 @@ class PolicyContract:
 
 
 def _answerable() -> Conversation:
-    """The conversation with a gold answer to every question, so that one can stand in."""
+    """Return the conversation with a gold answer to every question, so that one can stand in."""
     turns = [replace(turn, gold_answers=turn.gold_answers or ("Nothing.",)) for turn in TALK.turns]
     return replace(TALK, turns=tuple(turns))
 

@@ -181,7 +181,7 @@ class ReaderContract:
 
 
 def _own_names(reader: Reader) -> list[str]:
-    """The names under which *reader* is installed."""
+    """Return the names under which *reader* is installed."""
     return [name for name, entry in available("readers").items() if entry.load() is type(reader)]
 
 

@@ -243,7 +243,7 @@ class ConversationIndex:
         )
 
     def _combine(self, order: str, found: list[Any]) -> float | None:
-        """One number of what ``_scores_of`` keeps."""
+        """Return one number made of what ``_scores_of`` keeps."""
         if self._is_mean(order):
             total = sum(total for total, _ in found)
             return float(total / sum(count for _, count in found))
@@ -283,7 +283,7 @@ class ConversationIndex:
 
 
 def _casefold(text: str) -> str:
-    """*text* in folded case; of a JSON list, which may escape letters and quotes, its texts."""
+    """Return *text* in folded case; of a JSON list, which may escape letters and quotes, its texts."""
     if text.startswith("[") and text.endswith("]") and "\\" in text:
         try:
             text = "\n".join(map(str, json.loads(text)))

@@ -171,7 +171,7 @@ _AS_WRITTEN = {
 
 
 def _amount(part: AttributionPart, unit: str, *, turned: bool = False) -> str:
-    """*part* with its unit; *turned* takes a gain for a loss."""
+    """Return *part* with its unit; *turned* takes a gain for a loss."""
     name = {"share": " points", "s": ""}.get(unit, f" {unit}" if unit else "")
     return f"{number(-part.value if turned else part.value, unit)}{name}"
 

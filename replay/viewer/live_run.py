@@ -200,7 +200,7 @@ class LiveRun:
 
 
 def _means(browser: RunBrowser, scorers: Mapping[str, Scorer[Any]]) -> tuple[str, list[tuple[Group, float]]]:
-    """A share that is a mean over turns, and that mean by system and policy."""
+    """Return a share that is a mean over turns, and that mean by system and policy."""
     name = headline({n: SHARE for n, s in scorers.items() if unit_of(s) == SHARE and _is_mean(s)})
     means = {Group(system, policy): mean for system, policy, mean in browser.means(name)}
     return name, [(group, means[group]) for group in groups_in_order(means)]

@@ -93,7 +93,7 @@ def people_view(people: HumanScores | None) -> PeopleView | None:
 
 
 def _beside(score: PeopleScore, people: HumanScores) -> Sequence[str]:
-    """The scores to draw beside one of people's, each in its turn: those that count in the same."""
+    """Return the scores to draw beside one of people's, each in its turn: those that count in the same."""
     return [n for n, one in people.scores.items() if not one.by_people and one.unit == score.unit] or [""]
 
 

@@ -163,7 +163,9 @@ def _of_objectives(load: LoadSummary | None, browser: RunBrowser) -> Iterable[Br
 def _due(
     level: LevelPlayed, objective: ObjectiveResult, slo: Mapping[str, float], browser: RunBrowser
 ) -> list[RecordKey]:
-    """The turns beyond the bound; all of the level where a turn has no such number, or none is beyond it."""
+    """
+    Return the turns beyond the bound; all of the level where a turn has no such number, or none is beyond it.
+    """
     window, bound = (level.measured_from_s, level.measured_to_s), slo.get(objective.key)
     scorer, _, kind = objective.key.rpartition("_")
     found: list[RecordKey] = []

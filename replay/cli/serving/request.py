@@ -248,7 +248,7 @@ def read_question(content: bytes) -> ChatQuestion:
 
 def _decoded(content: bytes, kind: type[T]) -> T:
     """
-    *content* as one of *kind*; what nobody looks at isn't made, however much of it there is.
+    Return *content* as one of *kind*; what nobody looks at isn't made, however much of it there is.
 
     Raises:
         BadRequest: it is none.
@@ -262,7 +262,7 @@ def _decoded(content: bytes, kind: type[T]) -> T:
 
 
 def _named(metadata: msgspec.Raw) -> str | None:
-    """The conversation that *metadata* names."""
+    """Return the conversation that *metadata* names."""
     try:
         return decode_as(metadata, _Metadata).conversation
     except (ValueError, RecursionError):

@@ -222,7 +222,9 @@ def _own_failure(request: web.Request, error: Exception) -> Failure | None:
 
 
 def _status(error: AdapterError) -> int:
-    """The HTTP status by which a client's adapter comes to the same outcome, as far as there is one."""
+    """
+    Return the HTTP status by which a client's adapter comes to the same outcome, as far as there is one.
+    """
     if error.outcome == "rate-limited":
         return 429
     if isinstance(error, AdapterTimeoutError):

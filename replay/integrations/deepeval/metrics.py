@@ -157,6 +157,6 @@ def _compared(case: ConversationalTestCase) -> list[dict[str, Any]]:
 
 
 def _quoted(*texts: str | None) -> str:
-    """The first of *texts*, which may be none."""
+    """Return the first of *texts*, which may be none."""
     text = next(iter(texts), None)
     return "nothing" if text is None else f'"{shorten(text, WIDTH)}"'

@@ -75,7 +75,7 @@ def _turns(one: SampleScore) -> list[Any]:
 
 
 def _number(scores: Sequence[SampleScore], depth: int | None) -> tuple[float | None, float | None]:
-    """The number over all turns at *depth*, and its standard error."""
+    """Return the number over all turns at *depth*, and its standard error."""
     from replay.statistics.score_column import ScoreColumn
 
     turns = [
@@ -99,7 +99,7 @@ def _number(scores: Sequence[SampleScore], depth: int | None) -> tuple[float | N
 
 
 def _built(spec: Mapping[str, Any] | None) -> Any:
-    """The scorer that *spec* describes; that of checks for None."""
+    """Return the scorer that *spec* describes; that of checks for None."""
     from replay.core.safety.code_gate import code_may_run
     from replay.results.scoring import build_scorers
     from replay.scorers.scorer import SHARE
@@ -260,7 +260,7 @@ def depth_table(
 
 
 def _choices(log: EvalLog) -> Iterator[tuple[Choice, Path]]:
-    """The eval's own scorers, and where their paths start from; not that of the checks."""
+    """Yield the eval's own scorers, and where their paths start from; not that of the checks."""
     for one in log.eval.scorers or ():
         options = dict(one.options or {})
         if "plugin" in options:

@@ -121,7 +121,7 @@ def _for_inspect(
     scenario: AnyScenario | None, data: str | None, chosen: Mapping[str, Any]
 ) -> tuple[ScenarioFile, dict[str, Any]]:
     """
-    The scenario with Inspect's model as its only system, and generation settings for that.
+    Return the scenario with Inspect's model as its only system, and generation settings for that.
 
     Raises:
         ScenarioError: it has faults, or there is none.

@@ -138,7 +138,7 @@ class Collector:
 
 
 def _timeout_s(kind: str) -> float:
-    """The exporter's own limit for an export with its retries, of spans or events by *kind*."""
+    """Return the exporter's own limit for an export with its retries, of spans or events by *kind*."""
     for variable in _TIMEOUTS:
         with suppress(KeyError, ValueError):
             return float(os.environ[variable.format(kind)])
@@ -212,7 +212,7 @@ class JsonLinesFile:
 
 
 def _with_hex_ids(value: Any) -> Any:
-    """*value* with ids as OTLP's JSON has them, where Protocol Buffers' own has base64."""
+    """Return *value* with ids as OTLP's JSON has them, where Protocol Buffers' own has base64."""
     if isinstance(value, list):
         return [_with_hex_ids(one) for one in value]
     if isinstance(value, dict):

@@ -79,7 +79,9 @@ class RunResults:
                 yield self._event(trace, record, found)
 
     def _scored(self) -> Iterator[tuple[int, TurnRecord, Mapping[str, ScoreColumn]]]:
-        """The turns of sampled plays, with the scores of all of them and the place of theirs among these."""
+        """
+        Yield the turns of sampled plays, with the scores of all of them and the place of theirs among these.
+        """
         scorers = self._run.scorers()
         with closing(RunStore(self._run.folder)) as store:
             plays = store.rows("SELECT DISTINCT conversation, system, policy FROM turn")

@@ -162,7 +162,7 @@ class RunSpans:
         return found
 
     def _drift_events(self, record: TurnRecord, at: int) -> Iterator[Event]:
-        """One for each mention that means something else, or nothing any more."""
+        """Yield an event for each mention that means something else, or nothing any more."""
         for mention in record.drift.mentions if record.drift else ():
             if mention.state not in ("drifted", "lost"):
                 continue

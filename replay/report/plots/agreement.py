@@ -61,7 +61,7 @@ def agreement_figure(
 
 
 def _values(run: PlottedRun, names: Sequence[str]) -> tuple[list[list[float]], list[str]]:
-    """The turns that have all of *names*: their values by name, and their conversations."""
+    """Return the turns that have all of *names*: their values by name, and their conversations."""
     columns = [run.scored.scores[name] for name in names]
     places = [
         place

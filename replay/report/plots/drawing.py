@@ -362,7 +362,7 @@ def _legend_columns(labels: Sequence[str], width: Width) -> int:
 
 
 def _shorten(label: str, room: int) -> str:
-    """*label* without its middle, where it is longer than *room*: names differ at their ends."""
+    """Return *label* without its middle, where it is longer than *room*: names differ at their ends."""
     if len(label) <= room:
         return label
     kept = room - 3

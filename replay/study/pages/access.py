@@ -196,7 +196,7 @@ class Access:
         return form
 
     def _given(self, request: web.Request) -> str | None:
-        """The token in the cookie of the part that *request* asks for."""
+        """Return the token in the cookie of the part that *request* asks for."""
         return request.cookies.get(self._cookie(request))
 
     def _wrong(self, request: web.Request, reason: str, token: str | None = "") -> web.HTTPException:

@@ -125,7 +125,7 @@ class OwnerPages:
         return html(await asyncio.to_thread(page))
 
     async def _task(self, request: web.Request) -> web.Response:
-        """One task with what all raters answered."""
+        """Respond with one task and what all raters answered."""
         self._access.check_owner(request)
         id = int(request.match_info["id"])
 

@@ -260,7 +260,7 @@ class ConvQA(Preset):
 
 
 def _pairs(turns: Sequence[TalkTurn]) -> list[Pair]:
-    """The questions that were answered, which alone can be judged."""
+    """Return the questions that were answered, which alone can be judged."""
     return [
         Pair(depth=turn.depth, question=turn.question, answer=turn.answer)
         for turn in turns

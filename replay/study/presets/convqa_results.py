@@ -226,7 +226,7 @@ def _agreement(pairs: Sequence[JudgedPair]) -> HumanTable:
 
 
 def _with_gold(talk: ConvQAJudgedTalk, validators: int) -> Conversation:
-    """The talk as a conversation of a data set; its dropped questions are left out."""
+    """Return the talk as a conversation of a data set; its dropped questions are left out."""
     live = live_conversation(talk.about, talk.assignment, talk.turns)
     turns = []
     for pair in talk.pairs:

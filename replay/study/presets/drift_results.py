@@ -131,7 +131,7 @@ def _scores(judged: Sequence[QuestionJudgements]) -> list[HumanScore]:
 
 
 def _rated(judged: Sequence[QuestionJudgements]) -> dict[str, list[RatedItem]]:
-    """Questions and rewordings, each once, however many turns met them."""
+    """Return questions and rewordings, each once, however many turns met them."""
     found: dict[str, list[RatedItem]] = defaultdict(list)
     for one in judged:
         conversation, depth = one.question.turns[0].record.recorded_conversation, one.question.depth
@@ -151,7 +151,7 @@ def _rated(judged: Sequence[QuestionJudgements]) -> dict[str, list[RatedItem]]:
 
 
 def _cases(judged: Sequence[QuestionJudgements]) -> dict[str, list[DetectorCase]]:
-    """Each turn as a case, by what gave its verdict."""
+    """Return each turn as a case, by what gave its verdict."""
     runs = {turn.run for one in judged for turn in one.question.turns}
     found: dict[str, list[DetectorCase]] = defaultdict(list)
     for one in judged:

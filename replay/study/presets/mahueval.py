@@ -182,11 +182,11 @@ class MaHuEval(Preset):
         self, topics: Sequence[Topic], systems: Sequence[str], rater: int, place: int
     ) -> list[NewTask]:
         """
-        The conversations of the rater who comes at *place*, from 0.
+        Return the conversations of the rater who comes at *place*, from 0.
 
         Topics and systems are dealt on from rater to rater: nobody has a topic twice, two people have the
-        same one only where there are too few, and every system has the same number of conversations, give
-        or take one.
+        same one only where there are too few, and every system has the same number of conversations, give or
+        take one.
         """
         dealt = range(place * self.conversations, (place + 1) * self.conversations)
         return [

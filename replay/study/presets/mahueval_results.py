@@ -186,7 +186,9 @@ def _agreement(judged: Sequence[RatedTurn]) -> HumanTable:
 def _items(
     judged: Sequence[RatedTurn], value: Callable[[RatedTurn], Rating], *, same_passages: bool = False
 ) -> list[RatedItem]:
-    """Turns that are the same, with what each person said; of one who had a turn twice, the first time."""
+    """
+    Return turns that are the same, with what each person said; of one who had a turn twice, the first time.
+    """
     found: dict[object, dict[str, Rating]] = {}
     topics: dict[object, str] = {}
     for turn in judged:
@@ -251,7 +253,7 @@ def _share(turns: Sequence[RatedTurn], value: Callable[[RatedTurn], float | None
 
 def _with_gold(talk: RatedTalk) -> Conversation:
     """
-    The talk as a conversation of a data set, with its topic's passages and those that were found.
+    Return the talk as a conversation of a data set, with its topic's passages and those that were found.
 
     An answer that was judged correct is the gold answer of its question; of others none is known.
     """

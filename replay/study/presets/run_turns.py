@@ -82,7 +82,7 @@ def run_turns(material: Material, *, answered: bool = True) -> list[RunTurn]:
 
 
 def _told_apart(turns: Sequence[RunTurn]) -> list[RunTurn]:
-    """*turns* with names of systems under which no two runs meet."""
+    """Return *turns* with names of systems under which no two runs meet."""
     runs: dict[tuple[str, str], set[str]] = defaultdict(set)
     for turn in turns:
         runs[turn.system, turn.record.policy].add(turn.run)

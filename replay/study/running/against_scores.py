@@ -202,7 +202,7 @@ def _cells(records: Sequence[TurnRecord], column: ScoreColumn) -> Cells:
 
 
 def _items(source: str, scores: Mapping[str, Cells], shared: Collection[tuple[str, str]]) -> ItemSet:
-    """One item for each of *shared*, with the mean of each score."""
+    """Return one item for each of *shared*, with the mean of each score."""
     return ItemSet(
         source=source,
         format="run",

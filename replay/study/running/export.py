@@ -109,7 +109,9 @@ def judgement_rows(state: StudyState) -> Iterator[Row]:
 
 
 def _turn(state: StudyState, assignment: Assignment, task: Task, step: str) -> Row:
-    """Policy and depth, as far as *step* is about turns that share them: a talk's, or recorded ones."""
+    """
+    Return policy and depth, as far as *step* is about turns that share them: a talk's, or recorded ones.
+    """
     records = list(_records(task.content))
     found: dict[str, set[Any]] = {n: {record.get(n) for record in records} for n in ("policy", "depth")}
     numbered = re.search(r"-(\d{1,4})$", step)
@@ -295,7 +297,7 @@ def _write(
 
 
 def _runs(file: StudyFile) -> tuple[dict[str, Run], list[str]]:
-    """The study's runs that are still there, by name; and of the others, that they are missing."""
+    """Return the study's runs that are still there, by name; and of the others, that they are missing."""
     found: dict[str, Run] = {}
     missing = []
     for folder in file.study.runs:

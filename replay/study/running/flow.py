@@ -154,7 +154,7 @@ class Flow:
     def _ended(
         self, rater: Rater, kind: Literal["done", "nothing", "declined", "failed", "stopped"], ending: Ending
     ) -> PlainScreen:
-        """The last screen, with what somebody from a platform takes back to it."""
+        """Return the last screen, with what somebody from a platform takes back to it."""
         platform = self.file.study.platform
         if platform is None or not rater.joined_at:
             return PlainScreen(kind=kind)

@@ -99,7 +99,9 @@ class LiveTalks:
                 await asyncio.gather(*ending, return_exceptions=True)
 
     def _interrupted(self) -> list[int]:
-        """The talks that an earlier server left with a question under way, or with a session of its own."""
+        """
+        Return the talks that an earlier server left with a question under way, or with a session of its own.
+        """
         found = []
         for assignment in self._store.assignments():
             talk = self.talking.talk(assignment)

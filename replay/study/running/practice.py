@@ -170,7 +170,7 @@ class Practice:
             self._store.mark_rater(rater.id, failed_at=self._store.now())
 
     def _taken(self, rater: Rater) -> list[Assignment]:
-        """The rater's practice, oldest first, over all tries; the last may be open."""
+        """Return the rater's practice, oldest first, over all tries; the last may be open."""
         given = self._store.assignments(rater.id)
         return [one for one in given if one.task in self._items and one.state in ("open", "done")]
 
