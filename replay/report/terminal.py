@@ -125,7 +125,7 @@ def _with_trend(
 def _folded_columns(
     group: GroupTable, table: DepthTable, names: Sequence[str], known: Scales
 ) -> list[TextColumn]:
-    """Return a row for each of *names*."""
+    """Return columns with a row for each of *names*."""
     totals: list[str] = []
     lowest: list[str] = []
     highest: list[str] = []

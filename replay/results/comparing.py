@@ -143,7 +143,7 @@ def _scored(run: Run | str | Path) -> ScoredRun:
 
 
 def _with_operational(run: ScoredRun, names: Sequence[str]) -> ScoredRun:
-    """Return *run* with those of *names* that it has no score of, and that can be read off its records."""
+    """Return *run* with scores for those of *names* that it lacks and that its records give."""
     from replay.scenario.assertions.operational_metrics import OPERATIONAL_METRICS, TotalCost
     from replay.statistics.score_column import ScoreColumn
 

@@ -185,7 +185,7 @@ class LateDrift:
 
 
 def _number(seed: int, place: PlayLocation, depth: int) -> bytes:
-    """Return a number for the turn that follows from the *seed* and from which turn it is."""
+    """Return a pseudo-random number that depends on *seed* and the turn alone."""
     text = "|".join([str(seed), *place, str(depth)])
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
 

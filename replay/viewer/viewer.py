@@ -177,7 +177,10 @@ class Viewer:
             watched.keep_gate(gate, stamp)
 
     def _of_numbers(self, name: str, view: Callable[[LiveRun, RunNumbers], Any]) -> Handler:
-        """Return the handler of a page that shows *view* of a run's numbers, or says that they are being computed."""
+        """
+        Return the handler of a page that shows *view* of a run's numbers, or says that they are being
+        computed.
+        """
 
         def page(watched: LiveRun) -> str:
             numbers = watched.numbers
