@@ -108,7 +108,7 @@ def _about(
 
 
 def main() -> None:
-    """Entry point of ``replay``, which has its process to itself."""
+    """Run the program ``replay``, which has its process to itself."""
     gc.set_threshold(*THRESHOLDS)  # what is imported is no garbage: to look for some took a tenth of the time
     install_signal_handlers()
     run_cli()

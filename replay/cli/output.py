@@ -28,7 +28,7 @@ def echo(*lines: object, err: bool = False) -> None:
 
 
 def echo_json(content: Any) -> None:
-    """*content* for machines; what can't be seen in it is escaped as JSON does."""
+    """Print *content* as JSON; characters that can't be seen are escaped."""
     text = json.dumps(content, indent=2, ensure_ascii=False)
     echo(*visible_json(text).split("\n"))
 
@@ -42,7 +42,7 @@ def open_console(*, stderr: bool = False) -> Console:
 
 def binary_output(*, text: bool = True) -> BinaryIO:
     """
-    Standard output for other programs' bytes; on a terminal they are shown as visible text.
+    Return standard output for other programs' bytes; on a terminal they are shown as visible text.
 
     Raises:
         InputError: it is a terminal, and they are no *text*.

@@ -60,8 +60,9 @@ def _text(text: str | None) -> str:
 
 def reference_scorer(name: str) -> Scorer:
     """
-    Our scorer *name* (``em``, ``f1``, ``rouge_l``, ...) for anybody's rows: it compares ``outputs`` with the
-    ``gold_answers`` among the ``expectations``, or with ``expected_response``. A row without has no score.
+    Return our scorer *name* (``em``, ``f1``, ``rouge_l``, ...) for anybody's rows: it compares ``outputs``
+    with the ``gold_answers`` among the ``expectations``, or with ``expected_response``. A row without has no
+    score.
 
     Raises:
         ScenarioError: there is no such scorer, or it misses something.

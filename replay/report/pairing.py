@@ -17,7 +17,7 @@ def pair_groups(
     policies: tuple[str, str] | None = None,
 ) -> list[tuple[Group, Group]]:
     """
-    Groups of *first* with groups of *second*, in the order of the depth table.
+    Return pairs of groups of *first* and *second*, in the order of the depth table.
 
     *systems* and *policies* say what differs on purpose: the first name is looked for on the first side,
     the second on the second. What they don't speak of has to be the same on both sides, except that

@@ -198,7 +198,7 @@ class Run:
 
     def scorers(self) -> dict[str, Scorer[Any]]:
         """
-        The scorers whose observations the run holds, by label; columns of judges, checks and people last.
+        Return the run's scorers by label; columns of judges, checks and people last.
 
         They combine what was observed and observe nothing: no code that the run names is imported.
         """
@@ -338,7 +338,7 @@ class Run:
 
     def load_summary(self, *, resamples: int = 1000) -> LoadSummary | None:
         """
-        The numbers of a load run, by level, depth and over time; None for a run without load.
+        Return the numbers of a load run, by level, depth and over time; None for a run without load.
 
         Read with narrow queries: memory grows with the turns' numbers alone, some 100 bytes for each.
         """

@@ -160,7 +160,7 @@ class PartBuilder:
         return with_views(made, choices, self.faults)
 
     def scorers(self, choices: Sequence[Choice | None]) -> dict[str, Scorer[Any] | None]:
-        """Scorers by label. What one will need is best missed before anything was asked."""
+        """Build the scorers by label; what one needs and lacks is known before anything is asked."""
         scorers: dict[str, Scorer[Any] | None] = self.choices("scorers", choices, Scorer)  # type: ignore[type-abstract]
         for index, choice in enumerate(choices):
             scorer = choice and scorers[choice.label]

@@ -196,7 +196,7 @@ class JsonLinesFile:
         return self._write(encode_logs(events))
 
     def close(self) -> None:
-        """Whoever opened the stream closes it."""
+        """Do nothing: whoever opened the stream closes it."""
 
     def _write(self, message: Message) -> bool:
         line = json.dumps(_with_hex_ids(MessageToDict(message, use_integers_for_enums=True)))
