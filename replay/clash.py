@@ -17,10 +17,12 @@ SENTENCE = (
 
 
 def clash(site: Path = Path(__file__).parents[1]) -> str | None:
-    """What is wrong, in a sentence, if the other distribution lies in the folder *site* as we do."""
+    """Return a warning if the other distribution is installed in the folder *site* as well; else None."""
     return SENTENCE if next(site.glob("replay_rec-*.dist-info"), None) else None
 
 
 def is_ours(package: ModuleType) -> bool:
-    """Whether *package*, imported as ``replay``, is this one not the other's or what it left of ours."""
+    """
+    Return whether *package*, imported as ``replay``, is ours, and not the other's or a remainder of ours.
+    """
     return hasattr(package, "ReplayError")

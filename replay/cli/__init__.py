@@ -108,14 +108,14 @@ def _about(
 
 
 def main() -> None:
-    """Entry point of ``replay``, which has its process to itself."""
+    """Run the program ``replay``, which has its process to itself."""
     gc.set_threshold(*THRESHOLDS)  # what is imported is no garbage: to look for some took a tenth of the time
     install_signal_handlers()
     run_cli()
 
 
 def run_cli() -> None:
-    """What ``sys.argv`` asks for; an error of ours ends as one message, never as a traceback."""
+    """Run the command in ``sys.argv``. An error of ours ends as one message, never as a traceback."""
     guard_streams()
     if not is_ours(replay):
         echo(SENTENCE, err=True)

@@ -138,7 +138,7 @@ def choose_workers(workers: str | None) -> int | Literal["auto"] | None:
 
 def run_folder(run: Path | None, runs: Path) -> Path:
     """
-    The run that was named, or the newest one.
+    Return the run that was named, or the newest one.
 
     Raises:
         RunError: none was named and there is none.
@@ -150,7 +150,7 @@ def run_folder(run: Path | None, runs: Path) -> Path:
 
 def choose_token(token_env: str | None, no_token: bool, danger: str) -> str | None:
     """
-    The token that a server asks for; None for none, and then *danger* is said.
+    Return the token that a server asks for; None for none, and then *danger* is said.
 
     Raises:
         InputError: the two options don't go together, or the variable holds no token.

@@ -51,6 +51,8 @@ def show_assertions(run: Run, results: Sequence[AssertionResult], *, junit: Path
 
 def exit_code(held: bool) -> None:
     """
+    Exit with status 100 unless all assertions *held*.
+
     Raises:
         typer.Exit: an assertion failed.
     """

@@ -13,14 +13,14 @@ from replay.core.errors import writing
 
 
 def json_line(fields: dict[str, Any]) -> bytes:
-    """One line."""
+    """Return one line."""
     # Half of a surrogate pair, which UTF-8 can't hold, becomes the escape that means the same in JSON.
     return json.dumps(fields, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n"
 
 
 def write_lines(lines: Iterable[bytes], out: Path | None) -> None:
     """
-    To the file *out*, which appears only once it is complete, or to standard output.
+    Write *lines* to the file *out*, which appears only once it is complete, or to standard output.
 
     Raises:
         InputError: the file can't be written.

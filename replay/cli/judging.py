@@ -43,7 +43,8 @@ def written_panels(
     texts: Sequence[str], *, prices: Path | None, repeats: int | None = None, cache: bool = True
 ) -> list[Panel]:
     """
-    The panels that *texts* describe, each as in a scenario or the name of a YAML file with such an entry.
+    Return the panels that *texts* describe, each as in a scenario or the name of a YAML file with such an
+    entry.
 
     Paths in them start from the working directory; *prices* is a price table's file.
 
@@ -75,7 +76,12 @@ def _read(path: Path) -> str:
 
 
 def ask_judges(panels: Sequence[Panel], cases: Mapping[str, Sequence[Case]]) -> list[PanelVerdicts]:
-    """What *panels* find about their *cases*, by the panel's name, with live progress."""
+    """
+    Ask each of *panels* about its *cases*, by the panel's name, with live progress; return their verdicts.
+
+    Raises:
+        typer.Exit: it was interrupted.
+    """
     from replay.tables.responses import judge_cases
 
     async def ask(told: Callable[[str, int, int], None]) -> list[PanelVerdicts]:
@@ -115,7 +121,7 @@ def show_estimate(
 
 
 def print_estimates(who: str, estimates: Sequence[CostEstimate]) -> None:
-    """A table of *estimates*, whose first column is headed *who*."""
+    """Print a table of *estimates*, whose first column is headed *who*."""
     table = Table(who, "cases", "asks", "cached", "prompt tokens", "completion", "dollars", box=None)
     for column in table.columns[1:]:
         column.justify = "right"

@@ -25,7 +25,11 @@ class Verb(TyperCommand):
     """A command whose complaint about an unknown option always leads on."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """As the command does; an unknown option without a near one gets its synonym, or the whole list."""
+        """
+        Parse *args* as the command does; add suggestions to the error about an unknown option.
+
+        An option without a similar name gets its synonym, or else the list of all options.
+        """
         try:
             return super().parse_args(ctx, args)
         except Exception as error:  # whose class is typer's own since 0.26 and click's before

@@ -28,13 +28,13 @@ def echo(*lines: object, err: bool = False) -> None:
 
 
 def echo_json(content: Any) -> None:
-    """*content* for machines; what can't be seen in it is escaped as JSON does."""
+    """Print *content* as JSON; characters that can't be seen are escaped."""
     text = json.dumps(content, indent=2, ensure_ascii=False)
     echo(*visible_json(text).split("\n"))
 
 
 def open_console(*, stderr: bool = False) -> Console:
-    """Where tables, reports and progress go; only what we ourselves style is more than text."""
+    """Return a console for tables, reports and progress; text that is printed is never taken for markup."""
     from replay.report.printing import VisibleConsole
 
     return VisibleConsole(file=unwrap_stream(sys.stderr if stderr else sys.stdout))
@@ -42,7 +42,7 @@ def open_console(*, stderr: bool = False) -> Console:
 
 def binary_output(*, text: bool = True) -> BinaryIO:
     """
-    Standard output for other programs' bytes; on a terminal they are shown as visible text.
+    Return standard output for other programs' bytes; on a terminal they are shown as visible text.
 
     Raises:
         InputError: it is a terminal, and they are no *text*.

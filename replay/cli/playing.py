@@ -70,7 +70,7 @@ def show_whole(run: Run, *, as_json: bool, junit: Path | None = None, full: bool
 
 
 def _played(play: Play, runs: Path, folder: Path | None = None) -> Run:
-    """One run, with live progress; an interruption says how to go on."""
+    """Return one run, with live progress; an interruption says how to go on."""
     try:
         with RunProgress(open_console(stderr=True)) as progress:
             return run_on_loop(cancel_on_signal(play(progress)))
@@ -108,7 +108,7 @@ def show(
     full: bool = False,
 ) -> None:
     """
-    The run's numbers on standard output, as text, JSON or Markdown, those with the *results*.
+    Print the run's numbers as text, JSON or Markdown, the latter two with the *results*.
 
     Of a load run, text is one screen. With *full* it is every table, and then the depth table of all turns,
     which is left out where a run has too many (the load report has numbers by depth as well).

@@ -18,7 +18,7 @@ T = TypeVar("T")
 @code_may_run()
 def make_plugin(kind: Kind, name: str, given: Sequence[str], protocol: type[T]) -> T:
     """
-    The plug-in *name* among *kind*, such as ``readers``, with the settings *given*.
+    Return the plug-in *name* among *kind*, such as ``readers``, with the settings *given*.
 
     Raises:
         InputError: a setting is not KEY=VALUE, or not as the plug-in takes it.
@@ -37,7 +37,7 @@ def make_plugin(kind: Kind, name: str, given: Sequence[str], protocol: type[T]) 
 
 def choose_reader(name: str | None, given: Sequence[str]) -> Reader | None:
     """
-    The reader *name* with the settings *given*; None where the format is to be found out.
+    Return the reader *name* with the settings *given*; None where the format is to be found out.
 
     Raises:
         InputError, PluginError: as for ``make_plugin``, or settings are given and no reader.

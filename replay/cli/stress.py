@@ -179,7 +179,7 @@ def _implied_profile(
     trace: Path | None,
     speed: float | None,
 ) -> str | None:
-    """The profile that an option is one of, where the scenario says another one or none."""
+    """Return the profile that an option is one of, where the scenario says another one or none."""
     from replay.play.load.section import TIMED
 
     said = file.scenario.load.profile if file.scenario.load else None

@@ -133,7 +133,7 @@ class _Data:
 
 
 def _prompts_sent(adapter: Adapter, conversations: int) -> str:
-    """What becomes of the system prompts that so many *conversations* have."""
+    """Return words on what the adapter does with the system prompts of so many *conversations*."""
     of = f"the system prompts of {conversations} conversation{'s' * (conversations != 1)}"
     unknown = f"adapter {type(adapter).__name__} finds them in request.messages and may not send them"
     why = getattr(adapter, "unsent_system_prompts", unknown)
@@ -141,7 +141,7 @@ def _prompts_sent(adapter: Adapter, conversations: int) -> str:
 
 
 def _not_judged(detector: DriftDetector, conversation: Conversation) -> Iterator[str]:
-    """Why questions of *conversation* will have no verdict, once for each."""
+    """Yield for each question of *conversation* that will have no drift verdict the reason."""
     for depth in conversation.asked_depths:
         if unread := detector.not_judged(conversation, depth):
             yield unread.not_judged or ""
@@ -158,7 +158,7 @@ def _recorded_s(assembly: Assembly) -> float | None:
 
 
 def _show_load(assembly: Assembly, within_s: float | None) -> None:
-    """How it would be put under load, and whose leave that takes."""
+    """Print how the system would be put under load, and which hosts have to be confirmed."""
     from replay.load.levels import hosts_under_load
     from replay.report.numbers import duration
 

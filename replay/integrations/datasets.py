@@ -34,7 +34,7 @@ _LEFT_OUT = dict.fromkeys(("title", "section", "background", "text"), "") | dict
 
 
 def features() -> datasets.Features:
-    """The columns, and their types."""
+    """Return the columns, and their types."""
     from datasets import Features, List, Value
 
     text = Value("string")
@@ -73,7 +73,7 @@ def features() -> datasets.Features:
 
 def to_dataset(conversations: Iterable[Conversation]) -> datasets.Dataset:
     """
-    *conversations*, a row each, in their order; all of them are held in memory.
+    Return *conversations*, a row each, in their order; all of them are held in memory.
 
     Raises:
         ValueError: metadata holds what JSON can't (NaN).
@@ -89,7 +89,7 @@ def from_dataset(
     dataset: Iterable[Mapping[str, Any]], *, format: str | None = None, **settings: Any
 ) -> list[Conversation]:
     """
-    The conversations in *dataset*, whose rows may be in any format that is a conversation a line.
+    Return the conversations in *dataset*, whose rows may be in any format that is a conversation a line.
 
     *format* and its *settings* are as under ``data`` in a scenario; without them the first rows tell.
 
@@ -113,14 +113,14 @@ def from_dataset(
 
 
 def turns_dataset(run: Run) -> datasets.Dataset:
-    """The turns of *run* with their scores, a row each: ``run.turns()``."""
+    """Return the turns of *run* with their scores, a row each: ``run.turns()``."""
     from datasets import Dataset
 
     return Dataset.from_pandas(run.turns(), preserve_index=False)
 
 
 def _row(value: Any, feature: Any) -> Any:
-    """*value* of the native format, with all that may be left out there, as *feature* says."""
+    """Return *value* of the native format, with all that may be left out there, as *feature* says."""
     from datasets import List
 
     if isinstance(feature, dict):

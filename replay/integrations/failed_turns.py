@@ -19,7 +19,7 @@ WIDTH = 300
 
 
 def turns_against(run: Run, result: AssertionResult) -> Iterator[str]:
-    """The first turns that speak against each finding of *result* that fails."""
+    """Yield the first turns that speak against each finding of *result* that fails."""
     against = {
         (conversation, finding.group.system, finding.group.policy, depth)
         for finding in result.findings
@@ -41,7 +41,7 @@ def turns_against(run: Run, result: AssertionResult) -> Iterator[str]:
 
 
 def check_lines(check: CheckResult) -> Iterator[str]:
-    """A failed check with its turn."""
+    """Yield a failed check with its turn."""
     yield escape_unprintable(f"FAIL  {check_title(check, names_group=True)}")
     yield from _texts(turn_texts(check), check.drift)
 

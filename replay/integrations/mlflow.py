@@ -111,7 +111,7 @@ def _log_group(group: GroupTable, dataset: MetaDataset) -> None:
 
 
 def _overall(table: DepthTable) -> Iterator[tuple[str, float]]:
-    """What compares systems and policies within our run, and one run with another."""
+    """Yield the metrics, named by system and policy, that compare these within a run and between runs."""
     shown = ["failed", "invalid_share", *map(_name, table.columns)]
     for group in table.groups:
         total = _metrics(group.total)
@@ -124,7 +124,7 @@ def _runs(filter_string: str) -> Iterator[Any]:
 
 
 def _metrics(row: DepthRow) -> dict[str, float]:
-    """All numbers of *row* that there are, under names that MLflow allows."""
+    """Return all numbers of *row* that there are, under names that MLflow allows."""
     found = {name: getattr(row, name) for name in COUNTS}
     for label, score in row.scores.items():
         name = _name(label)
@@ -133,14 +133,17 @@ def _metrics(row: DepthRow) -> dict[str, float]:
 
 
 def _name(label: str) -> str:
-    """*label*, which may hold a scorer's settings, as part of a key, of which MLflow takes 250 characters."""
+    """
+    Return *label*, which may hold a scorer's settings, as part of a key, of which MLflow takes 250
+    characters.
+    """
     name = re.sub(r"[^\w .-]", "_", label)
     short = hashlib.sha256(label.encode("utf-8", "surrogatepass")).hexdigest()[:8]
     return name if len(name) <= 80 else f"{name[:70]}-{short}"
 
 
 def _flat(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
-    """The leaves of a scenario as text, with the keys on the way; a list of plain values is one."""
+    """Yield the leaves of a scenario as text, with the keys on the way; a list of plain values is one."""
     parts: Iterable[tuple[Any, Any]] = ()
     if isinstance(value, Mapping):
         parts = value.items()

@@ -27,7 +27,7 @@ PLACE = ("system", "policy", "conversation", "depth")
 
 def eval_rows(run: Run | str | Path) -> list[dict[str, Any]]:
     """
-    One row for each asked turn of the run, or of the run in a folder, as ``evaluate`` takes them.
+    Return one row for each asked turn of the run, or of the run in a folder, as ``evaluate`` takes them.
 
     ``inputs`` hold the ``question`` as it was asked, the ``history`` that was shown with it, and which turn
     it is (``PLACE``); ``outputs`` is the answer, empty where none came; ``expectations`` hold the
@@ -54,14 +54,15 @@ def _row(case: Case) -> dict[str, Any]:
 
 
 def _text(text: str | None) -> str:
-    """*text* without halves of surrogate pairs, which MLflow can't keep."""
+    """Return *text* without halves of surrogate pairs, which MLflow can't keep."""
     return (text or "").encode("utf-8", "backslashreplace").decode()
 
 
 def reference_scorer(name: str) -> Scorer:
     """
-    Our scorer *name* (``em``, ``f1``, ``rouge_l``, ...) for anybody's rows: it compares ``outputs`` with the
-    ``gold_answers`` among the ``expectations``, or with ``expected_response``. A row without has no score.
+    Return our scorer *name* (``em``, ``f1``, ``rouge_l``, ...) for anybody's rows: it compares ``outputs``
+    with the ``gold_answers`` among the ``expectations``, or with ``expected_response``. A row without has no
+    score.
 
     Raises:
         ScenarioError: there is no such scorer, or it misses something.
@@ -93,7 +94,7 @@ def reference_scorer(name: str) -> Scorer:
 
 def run_scorers(run: Run | str | Path) -> list[Scorer]:
     """
-    A scorer for each column of the run (scores, checks, judges) and one for ``drift``, which give its
+    Return a scorer for each column of the run (scores, checks, judges) and one for ``drift``, which give its
     ``eval_rows`` what the run has: nothing is scored anew.
 
     Raises:
@@ -129,7 +130,9 @@ def run_scorers(run: Run | str | Path) -> list[Scorer]:
 
 
 def _feedback(record: TurnRecord, column: ScoreColumn, at: int) -> Feedback | None:
-    """What *column* has of *record*, the one *at* this position; none where it has no score."""
+    """
+    Return the score that *column* has for *record*, at position *at*, as feedback; None without a score.
+    """
     value = None if isinstance(column.observed[at], Unscored) else column.value([at])
     if value is None:
         return None

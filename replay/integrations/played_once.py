@@ -38,7 +38,7 @@ class PlayedOnce:
 
     def run(self, file: ScenarioFile) -> Run:
         """
-        The run of *file*, played now if nobody has.
+        Return the run of *file*, played now if nobody has.
 
         Raises:
             NotPlayedError: it can't be played. It is not tried again.

@@ -121,7 +121,7 @@ class ScenarioItem(pytest.Item):
         raise NotImplementedError
 
     def _at(self, key: str) -> tuple[Path, int | None, str]:
-        """Where the test is in the scenario, and its headline."""
+        """Return the test's location: the scenario's path, the line (from 0) or None, and a headline."""
         line = self.parent.file.lines.of(key)
         # Not the bare name: pytest takes the dots in one for those of a Python class.
         return self.path, None if line is None else line - 1, f"{self.parent.file.scenario.name}: {self.name}"
@@ -190,7 +190,7 @@ def _where(run: Run) -> str:
 
 
 def _played(config: pytest.Config) -> PlayedOnce:
-    """The session's runs; workers of pytest-xdist share them."""
+    """Return the session's runs; workers of pytest-xdist share them."""
     if PLAYED not in config.stash:
         from replay.integrations.played_once import PlayedOnce
 

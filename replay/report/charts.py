@@ -34,7 +34,7 @@ class Style:
 
 
 def styles(groups: Sequence[Group]) -> dict[Group, Style]:
-    """Colours and markers by policy; dashes by policy too, or by system where there are several."""
+    """Return colours and markers by policy; dashes by policy too, or by system where there are several."""
     systems = list(dict.fromkeys(group.system for group in groups))
     taken = {group.policy for group in groups if group.policy in _BY_POLICY}
     free = iter([n for n in range(8) if n not in {_BY_POLICY[p] for p in taken}] * (len(groups) + 1))
@@ -52,17 +52,17 @@ def _policies(groups: Iterable[Group]) -> list[str]:
 
 
 def group_label(group: Group, groups: Iterable[Group]) -> str:
-    """The policy alone where there is one system."""
+    """Return the group's label: the policy alone if there is only one system."""
     return group.policy if len({one.system for one in groups}) == 1 else f"{group.system}, {group.policy}"
 
 
 def to_percent(value: float | None, unit: str) -> float | None:
-    """Shares in per cent."""
+    """Return *value* in per cent if its *unit* is ``share``, else as it is."""
     return None if value is None else round(100 * value, 6) if unit == SHARE else value
 
 
 def stretches(low: Sequence[float | None], high: Sequence[float | None]) -> list[list[int]]:
-    """Places in a row where both ends are known."""
+    """Return the runs of neighbouring indexes at which both ends are known."""
     found: list[list[int]] = []
     for i, ends in enumerate(zip(low, high, strict=True)):
         if None in ends:
@@ -75,7 +75,7 @@ def stretches(low: Sequence[float | None], high: Sequence[float | None]) -> list
 
 
 def tick_step(count: int) -> int:
-    """A distance between depths on an axis that leaves the numbers apart."""
+    """Return a distance between depths on an axis that leaves room for the numbers."""
     return next((step for step in (1, 2, 5, 10, 20, 50, 100) if count / step <= 24), 200)
 
 
@@ -84,19 +84,19 @@ Figure = dict[str, Any]
 
 
 def plain(text: str) -> str:
-    """*text* so that Plotly, which reads some HTML in its labels, shows it as it is."""
+    """Return *text* so that Plotly, which reads some HTML in its labels, shows it as it is."""
     return visible(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def meta(group: Group) -> dict[str, str]:
-    """What a page's switches look for in a trace."""
+    """Return the metadata of a trace, by which a page's switches find it."""
     return {"system": visible(group.system), "policy": visible(group.policy)}
 
 
 def line(
     group: Group, name: str, style: Style, x: Sequence[Any], y: Sequence[float | None], **more: Any
 ) -> Trace:
-    """One curve."""
+    """Return one curve."""
     return {
         "type": "scatter",
         "mode": "lines+markers",
@@ -118,7 +118,7 @@ def band(
     low: Sequence[float | None],
     high: Sequence[float | None],
 ) -> Trace:
-    """The intervals around a curve; interrupted where some are missing."""
+    """Return the intervals around a curve; interrupted where some are missing."""
     xs: list[float | None] = []
     ys: list[float | None] = []
     for some in stretches(low, high):
@@ -161,7 +161,7 @@ def curve_with_band(
     unit: str,
     texts: Sequence[str],
 ) -> list[Trace]:
-    """The curve of one of *groups* over its intervals; *texts* are shown at its points."""
+    """Return the curve of one of *groups* over its intervals; *texts* are shown at its points."""
     label = group_label(group, groups)
     low, high = [to_percent(one.low, unit) for one in found], [to_percent(one.high, unit) for one in found]
     curve = line(
@@ -177,7 +177,7 @@ def curve_with_band(
 
 
 def hover(name: str, value: str = "%{text}") -> str:
-    """What is shown at a point of the curve called *name*."""
+    """Return Plotly's hover template for a point of the curve called *name*."""
     return f"{plain(name)}: {value}<extra></extra>"
 
 
@@ -205,7 +205,7 @@ def layout(
     short: bool = False,
     from_zero: bool = False,
 ) -> dict[str, Any]:
-    """The frame that all charts share. *short*: ``200µs``, after Plotly's prefixes."""
+    """Return the frame that all charts share. *short*: ``200µs``, after Plotly's prefixes."""
     suffix = " %" if unit == SHARE else unit if short else f" {unit}" if unit in ("s", "ms") else ""
     return {
         "height": height,
@@ -247,7 +247,7 @@ def count_cell(count: int | None) -> Cell:
 
 
 def score_cells(one: IntervalValue, unit: str, *, signed: bool = False) -> tuple[Cell, ...]:
-    """Value, low and high."""
+    """Return the cells for value, low and high."""
     return tuple(
         value_cell(v, lambda v: number(v, unit, signed=signed)) for v in (one.value, one.low, one.high)
     )
@@ -262,7 +262,7 @@ class ChartRow:
 
 
 def depth_row(group: Group, depth: int | None, *cells: Cell) -> ChartRow:
-    """A row that begins with system, policy and depth."""
+    """Return a row that begins with system, policy and depth."""
     at = Cell(shown="all" if depth is None else str(depth), exact=depth or "all")
     return ChartRow(group=group, cells=(text_cell(group.system), text_cell(group.policy), at, *cells))
 
@@ -303,7 +303,7 @@ class Switches:
 
 
 def switches(metrics: Iterable[str], groups: Sequence[Group]) -> Switches:
-    """One for each of several *metrics*, and of *groups*' systems and policies."""
+    """Return the switches of a chart: one for each metric, system and policy."""
     return Switches(
         metrics=list(dict.fromkeys(metrics)),
         systems=list(dict.fromkeys(group.system for group in groups)),

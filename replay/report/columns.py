@@ -47,7 +47,7 @@ class TextColumn:
         return max(map(cell_len, (self.head, *self.cells)))
 
     def pad(self) -> list[str]:
-        """Heading and cells, all of the column's width."""
+        """Return heading and cells, all of the column's width."""
         width = self.width
         room = [(text, " " * (width - cell_len(text))) for text in (self.head, *self.cells)]
         return [text + space if self.left else space + text for text, space in room]
@@ -59,18 +59,18 @@ def column(head: str, cells: Iterable[str], *, left: bool = False) -> TextColumn
 
 
 def depth_column(depths: Iterable[int | None]) -> TextColumn:
-    """``all`` for None."""
+    """Return the column of *depths*, with ``all`` for None."""
     return column("depth", ("all" if depth is None else str(depth) for depth in depths))
 
 
 def fitting(width: int, put: Callable[[Layout], Sequence[Sequence[TextColumn]]]) -> Layout:
-    """The layout whose tables take the fewest blocks at *width*; of several the one that says most."""
+    """Return the layout whose tables take the fewest blocks at *width*; of several the one that says most."""
     return min(LAYOUTS, key=lambda layout: max(len(blocks(columns, width)) for columns in put(layout)))
 
 
 def table_lines(columns: Sequence[TextColumn], *, width: int, total: bool) -> list[str]:
     """
-    The lines of a table, in as many blocks below each other as *width* asks for.
+    Return the lines of a table, in as many blocks below each other as *width* asks for.
 
     *total* sets the last row apart. No line ends in a space.
     """
@@ -109,10 +109,10 @@ def score_cells(
     found: Iterable[IntervalValue | None], *, percent: bool, whole: bool, signed: bool = False
 ) -> tuple[str, ...]:
     """
-    Cells for values and their intervals, the values' points aligned.
+    Return cells for values and their intervals, the values' points aligned.
 
-    Per cent have one decimal, other scores three significant digits and no exponent; *signed* shows a
-    plus too.
+    Per cent have one decimal, other scores three significant digits and no exponent; *signed* shows a plus
+    too.
     """
     sign = "+" if signed else ""
 
@@ -138,20 +138,22 @@ def score_cells(
 
 
 def column_head(name: str, unit: str) -> str:
-    """``latency (s)``; a share is said to be in per cent below the tables."""
+    """
+    Return a heading such as ``latency (s)``; of a share without a unit, which is named below the tables.
+    """
     return name if unit in (SHARE, "") else f"{name} ({unit})"
 
 
 def score_column(
     name: str, unit: str, found: Iterable[IntervalValue | None], layout: Layout, *, signed: bool = False
 ) -> TextColumn:
-    """A score in *unit* under its name."""
+    """Return a score in *unit* under its name."""
     cells = score_cells(found, percent=unit == SHARE, whole=layout.whole, signed=signed)
     return column(column_head(name, unit), cells, left=True)
 
 
 def p_text(p: float | None) -> str:
-    """``.012``, ``<.001``; a dash where nothing was tested."""
+    """Return *p* as text, such as ``.012`` or ``<.001``; a dash for None."""
     return NONE if p is None else "<.001" if p < 0.001 else f"{p:.3f}".removeprefix("0")
 
 
@@ -168,7 +170,7 @@ def _width(columns: Sequence[TextColumn]) -> int:
 
 
 def blocks(columns: Sequence[TextColumn], width: int) -> list[list[TextColumn]]:
-    """*columns* in as many groups as *width* asks for, the first column in each of them."""
+    """Return *columns* in as many groups as *width* asks for, the first column in each of them."""
     found = [[columns[0]]]
     for column in columns[1:]:
         if len(found[-1]) > 1 and _width([*found[-1], column]) > width:

@@ -78,12 +78,12 @@ def comparison_document(
 
 
 def comparison_notes(report: ComparisonReport) -> list[str]:
-    """What to know beside the numbers."""
+    """Return sentences on what a reader should know beside the numbers."""
     return [*_pair_notes(report.pairs), *_notes(report)]
 
 
 def comparison_columns(pair: ComparedPair, layout: Layout) -> list[TextColumn]:
-    """A row for each score, and for each depth where that was asked for."""
+    """Return columns with a row for each score, and for each depth where that was asked for."""
     rows = [(one, row) for one in pair.comparisons for row in one.rows]
     columns = [column("score", (column_head(one.score, one.unit) for one, _ in rows), left=True)]
     if any(row.difference.depth is not None for _, row in rows):
@@ -142,7 +142,7 @@ def _flips(pair: ComparedPair, limit: int) -> Iterator[ReportSection]:
 
 
 def _pair_notes(pairs: Sequence[ComparedPair]) -> list[str]:
-    """Sentences about pairs; one that fits all of them is said once."""
+    """Return sentences about pairs; one that fits all of them is said once."""
     who: dict[str, list[str]] = {}
     for pair in pairs:
         for sentence in _row_notes(pair):
@@ -172,7 +172,7 @@ def _row_notes(pair: ComparedPair) -> list[str]:
 
 
 def holm_note(report: ComparisonReport) -> str:
-    """What was corrected for, and how that goes with an interval."""
+    """Return a sentence on the number of tests that p Holm is corrected for."""
     totals, depths = report.tests["totals"], report.tests["depths"]
     apart = f", and that of a depth for the {depths:,} depths" if depths else ""
     rows = [row for pair in report.pairs for one in pair.comparisons for row in one.rows]

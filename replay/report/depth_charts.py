@@ -179,7 +179,7 @@ def _score_row(group: Group, row: DepthRow, name: str, unit: str) -> ChartRow:
 
 
 def question_chart(report: Report) -> Chart:
-    """Invalid and edited shares."""
+    """Return the chart of the shares of invalid and of edited questions."""
     groups = _groups(report)
     looks = styles(groups)
     traces: list[Trace] = []

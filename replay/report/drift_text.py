@@ -37,7 +37,9 @@ class MentionView(NamedTuple):
 
 
 def mention_views(drift: Drift) -> list[MentionView]:
-    """Each mention in the order of the record; what was lost and came only where readings may differ."""
+    """
+    Return each mention in the order of the record; what was lost and came only where readings may differ.
+    """
     return [
         MentionView(one, _beside(one.gold, one.predicted), _beside(one.predicted, one.gold))
         if one.probability > 0 and one.state != "unread"
@@ -47,7 +49,7 @@ def mention_views(drift: Drift) -> list[MentionView]:
 
 
 def _beside(one: Reading, other: Reading) -> list[Candidate]:
-    """What *one* offers beside its best, and *other* gives less than half the probability."""
+    """Return meanings that are likely in *one*, not its best, and less than half as probable in *other*."""
     elsewhere = {text.casefold(): probability for probability, text in other.distribution}
     found = [
         Candidate(short(text), probability)
@@ -60,7 +62,7 @@ def _beside(one: Reading, other: Reading) -> list[Candidate]:
 
 
 def why_invalid(drift: Drift) -> str:
-    """What makes an invalid question invalid, in a sentence; empty for another."""
+    """Return why the question is invalid, in one sentence; empty if it is valid."""
     if not drift.invalid:
         return ""
     # What is read otherwise explains more than what only may be.
@@ -105,5 +107,5 @@ def _what_became_of(one: MentionView) -> str:
 
 
 def short(text: str) -> str:
-    """As much of *text* as fits beside others."""
+    """Return *text*, cut to ``LONGEST`` characters."""
     return text if len(text) <= LONGEST else text[: LONGEST - 2] + " …"

@@ -90,7 +90,12 @@ def write_evalconvqa(
 
 
 def modified_questions(turns: Sequence[TurnRecord]) -> dict[Category, list[Any]]:
-    """What was done to the questions of one dialog, by the program's categories."""
+    """
+    Return the modified turns of one dialog by the program's categories.
+
+    Returns:
+        For each category turn ids; with the question as asked where it was rewritten or replaced.
+    """
     found: dict[Category, list[Any]] = {category: [] for category in CATEGORIES}
     for record in turns:
         category = _category(record)

@@ -34,7 +34,7 @@ LONGEST = 300
 
 
 def assertion_lines(results: Sequence[AssertionResult]) -> list[str]:
-    """A heading, then a line for each assertion and one for each system and policy it speaks of."""
+    """Return a heading, then a line for each assertion and one for each system and policy it speaks of."""
     return [assertion_count(results), *(line for one in results for line in lines_of(one))]
 
 
@@ -46,7 +46,7 @@ def assertion_count(results: Sequence[AssertionResult]) -> str:
 
 
 def lines_of(one: AssertionResult) -> Iterator[str]:
-    """The assertion, then what was found."""
+    """Yield the assertion, then what was found."""
     yield f"{'ok  ' if one.holds else 'FAIL'}  {one.assertion.title}"
     for finding in one.findings:
         mark = "" if finding.holds else "FAIL "
@@ -55,7 +55,7 @@ def lines_of(one: AssertionResult) -> Iterator[str]:
 
 
 def lines_against(finding: Finding) -> Iterator[str]:
-    """What fails *finding*: the first of its turns or conversations with several plays, and of its checks."""
+    """Yield the first cases and checks that fail *finding*, a line each, and how many more there are."""
     for named in (finding.cases_against, finding.failed_checks):
         yield from (shorten(one, LONGEST) for one in named[:MOST_AGAINST])
         if (rest := len(named) - MOST_AGAINST) > 0:
@@ -72,7 +72,7 @@ def assertion_item(one: AssertionResult) -> Item:
 
 
 def failure_lines(failures: Sequence[FailureReason]) -> list[str]:
-    """A line for each of *failures*, most turns first; of very many, how many more there are."""
+    """Return a line for each of *failures*, most turns first; of very many, how many more there are."""
     lines = [_line(failure) for failure in failures[:MOST_REASONS]]
     if rest := failures[MOST_REASONS:]:
         turns = sum(failure.turns for failure in rest)
@@ -89,7 +89,7 @@ def _line(failure: FailureReason) -> str:
 
 
 def reason_text(failure: FailureReason) -> str:
-    """The reason in full, and whether others of almost the same words are counted with it."""
+    """Return the reason in full, and whether others of almost the same words are counted with it."""
     reason = on_one_line(failure.reason or "the adapter gave no reason")
     if failure.wordings == 1:
         return reason
@@ -97,24 +97,24 @@ def reason_text(failure: FailureReason) -> str:
 
 
 def turn_text(failure: FailureReason) -> str:
-    """The turn to look at, as in ``talk3, depth 2, bot, pred``."""
+    """Return the turn to look at, as in ``talk3, depth 2, bot, pred``."""
     return f"{on_one_line(failure.conversation)}, depth {failure.depth}, {failure.system}, {failure.policy}"
 
 
 def unchecked_lines(rows: Sequence[CheckRow]) -> Iterator[str]:
-    """Why some of *rows* could not be looked at, most first."""
+    """Yield the reasons for which checks in *rows* could not be made, most frequent first."""
     for row in rows:
         if row.name == ALL_CHECKS and row.counts.unchecked:
             yield f"not looked at: {reasons_text(row.counts.unchecked)}"
 
 
 def check_title(check: CheckResult, *, names_group: bool) -> str:
-    """``bot, pred: depth 2 of talk3: contains "refund"``, on a line."""
+    """Return the check's title on one line, such as ``bot, pred: depth 2 of talk3: contains "refund"``."""
     return f"{check.system}, {check.policy}: {check.title}" if names_group else check.title
 
 
 def turn_texts(check: CheckResult) -> dict[str, str | None]:
-    """What was asked, answered and found, by name."""
+    """Return the texts of *check* by name: ``asked`` (question), ``answer`` and ``found`` (evidence)."""
     return {"asked": check.asked, "answer": check.answer, "found": check.evidence}
 
 
@@ -169,7 +169,7 @@ def _change_texts(one: ChangedCheck) -> list[tuple[str, str | None]]:
 
 
 def gate_lines(found: ComparisonGate) -> list[str]:
-    """A heading, a line for each loss, and which scores could not have been significant."""
+    """Return a heading, a line for each loss, and which scores could not have been significant."""
     lines = [_heading(found), *(line for loss in found.losses for line in _failed_check_lines(loss))]
     for one in found.powerless:
         enough = "draw more --permutations" if one.needed is None else f"{one.needed} would be enough"

@@ -16,10 +16,14 @@ SCHEMA = 1
 
 def report_json(report: Report | None, load: LoadSummary | None = None) -> dict[str, Any]:
     """
-    What the text shows, with nothing left out or rounded, as plain values.
+    Return the whole report as plain JSON values, nothing left out or rounded.
 
-    A score is in its column's ``unit``; one whose unit is ``share`` is a share, never per cent. Durations
-    are in seconds. Without *report*, which a run of very many turns has none of, there is *load* alone.
+    Scores are in their column's ``unit``; the unit ``share`` means a share in [0, 1], never per cent.
+    Durations are in seconds.
+
+    Args:
+        report: None if the run has too many turns for a report; then there is *load* alone.
+        load: The numbers of a load run.
     """
     loaded = {"schema": SCHEMA, "convreplay": __version__, "statistics": STATISTICS}
     loaded |= {} if load is None else {"load": load.to_json()}

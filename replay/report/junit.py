@@ -39,7 +39,7 @@ def junit_xml(
     checks: Sequence[CheckResult] = (),
 ) -> str:
     """
-    The document; *name*, the suite's, should be the same every time.
+    Return the document; *name*, the suite's, should be the same every time.
 
     *checks* are what became of the data's checks, in the order of the data. *failures* say why turns failed:
     in the suite's ``system-err``, and, since not every reader shows that, with each failure that such turns
@@ -143,7 +143,7 @@ def _count(root: ElementTree.Element) -> None:
 
 
 def unique_names(titles: Sequence[str]) -> list[str]:
-    """*titles*, numbered where two are alike."""
+    """Return *titles*, numbered where two are alike."""
     seen = Counter[str]()
     names = []
     for title in titles:
@@ -153,5 +153,5 @@ def unique_names(titles: Sequence[str]) -> list[str]:
 
 
 def _clean(text: str) -> str:
-    """What XML 1.0 can't hold can't be seen either."""
+    """Return *text* with all characters that XML 1.0 can't hold made visible as escapes."""
     return escape_unprintable(text, keep="\n\t")

@@ -137,7 +137,7 @@ def _missed_goals(levels: Sequence[LevelSummary]) -> list[str]:
 
 
 def _few_answers(levels: Sequence[LevelSummary]) -> list[str]:
-    """One sentence for all levels whose 99th percentile says little."""
+    """Return one sentence for all levels whose 99th percentile says little."""
     few = [level for level in levels if few_answers(level.total.answered)]
     if not few:
         return []
@@ -211,7 +211,9 @@ def _notes(summary: LoadSummary) -> ReportSection:
 
 
 def drift_sentences(summary: LoadSummary) -> list[str]:
-    """The share of drifted questions of each system and policy, with how many turns it was read from."""
+    """
+    Return the share of drifted questions of each system and policy, with how many turns it was read from.
+    """
     several = len({share.system for share in summary.drift}) > 1
     return [_drift_sentence(share, f"{share.system}, " if several else "") for share in summary.drift]
 
@@ -227,7 +229,7 @@ def _drift_sentence(share: DriftShare, whose: str) -> str:
 
 
 def limit_sentences(summary: LoadSummary) -> list[str]:
-    """What the levels of *summary* say of the limit; nothing where they say nothing."""
+    """Return sentences on the system's limit, by objectives and throughput; empty if none is known."""
     said = []
     if summary.knee is not None:
         said.append(_knee(summary.knee))
@@ -247,7 +249,7 @@ def _knee(knee: Knee) -> str:
 
 
 def saturation_sentence(said: Saturation) -> str:
-    """What throughput and response times say, objectives or not."""
+    """Return a sentence on whether throughput and response times show saturation."""
     at, beyond = said.at, said.beyond
     if said.found == "growing":
         return f"Not saturated up to {at.level}: throughput still grew."

@@ -31,7 +31,7 @@ _MET = {True: "met", False: "missed", None: NONE}
 
 
 def number(value: float | None) -> str:
-    """Three digits, never an exponent."""
+    """Return *value* with three digits, never with an exponent."""
     if value is None:
         return NONE
     if abs(value) >= 100:
@@ -48,7 +48,10 @@ def _without_silence(columns: Sequence[TextColumn]) -> list[TextColumn]:
 
 
 def level_columns(levels: Sequence[LevelSummary]) -> list[TextColumn]:
-    """A row for each level: what was offered, what was borne, and how far the generator kept up."""
+    """
+    Return columns with a row for each level: what was offered, what was borne, and how far the generator kept
+    up.
+    """
     columns = [
         column("level", [level.played.name for level in levels], left=True),
         column("turns", [f"{level.total.turns:,}" for level in levels]),
@@ -67,8 +70,8 @@ def level_columns(levels: Sequence[LevelSummary]) -> list[TextColumn]:
 
 def brief_columns(summary: LoadSummary, layout: Layout) -> list[TextColumn]:
     """
-    A row for each level: load, what was borne, how long users waited, and, of one system under one policy,
-    how good the answers were; durations in milliseconds.
+    Return columns with a row for each level: load, what was borne, how long users waited, and, of one system
+    under one policy, how good the answers were; durations in milliseconds.
     """
     levels = summary.levels
     response = [level.total.response for level in levels]
@@ -92,7 +95,7 @@ def brief_columns(summary: LoadSummary, layout: Layout) -> list[TextColumn]:
 
 
 def duration_columns(levels: Sequence[LevelSummary]) -> list[TextColumn]:
-    """A row for each level and kind of duration, in milliseconds."""
+    """Return columns with a row for each level and kind of duration, in milliseconds."""
     rows = [
         (level.played.name, name, found)
         for level in levels
@@ -113,7 +116,10 @@ def duration_columns(levels: Sequence[LevelSummary]) -> list[TextColumn]:
 
 
 def score_columns(summary: LoadSummary, layout: Layout) -> list[TextColumn]:
-    """A row for each level, system and policy: scores, and how much less than at the lowest level."""
+    """
+    Return columns with a row for each level, system and policy: scores, and how much less than at the lowest
+    level.
+    """
     rows = [(level.played.name, group) for level in summary.levels for group in level.groups]
     groups = {group.group for _, group in rows}
     if len({group.system for group in groups}) > 1:
@@ -141,7 +147,7 @@ def _score_columns(cells: Sequence[LoadCell], summary: LoadSummary, layout: Layo
 
 
 def depth_columns(group: GroupLoad, summary: LoadSummary, layout: Layout) -> list[TextColumn]:
-    """A row for each depth and one for all; durations in milliseconds."""
+    """Return columns with a row for each depth and one for all; durations in milliseconds."""
     cells = [*group.depths.values(), group.total]
     columns = [
         column("depth", [*map(str, group.depths), "all"]),
@@ -158,7 +164,7 @@ def depth_columns(group: GroupLoad, summary: LoadSummary, layout: Layout) -> lis
 
 
 def series_columns(series: TimeSeries, *, bars: bool) -> list[TextColumn]:
-    """A row for each curve: its lowest and highest value, and with *bars* its course."""
+    """Return columns with a row for each curve: its lowest and highest value, and with *bars* its course."""
     curves: list[tuple[str, Sequence[float | None], Callable[[float | None], str]]] = [
         ("sent/s", _per_s(series.sent, series.bucket_s), number),
         ("answered/s", _per_s(series.done, series.bucket_s), number),
@@ -186,7 +192,7 @@ def series_columns(series: TimeSeries, *, bars: bool) -> list[TextColumn]:
 
 
 def _peaks(values: Sequence[float | None]) -> list[float | None]:
-    """One value for each bar: the highest of neighbours, so that no peak is lost."""
+    """Return one value for each bar: the highest of neighbours, so that no peak is lost."""
     size = -(-len(values) // MOST)
     parts = [values[at : at + size] for at in range(0, len(values), size)]
     return [max((v for v in part if v is not None), default=None) for part in parts]
@@ -202,7 +208,10 @@ def _seconds(offset_s: float | None) -> str:
 
 
 def generator_columns(levels: Sequence[LevelSummary]) -> list[TextColumn]:
-    """A row for each generator at each level: how late, in milliseconds, and how busy it was."""
+    """
+    Return columns with a row for each generator at each level: how late, in milliseconds, and how busy it
+    was.
+    """
     rows = [
         (level.played.name if at == 0 else "", one)
         for level in levels
@@ -227,7 +236,7 @@ def generator_columns(levels: Sequence[LevelSummary]) -> list[TextColumn]:
 
 
 def error_columns(levels: Sequence[LevelSummary]) -> list[TextColumn]:
-    """A row for each kind of failure at each level."""
+    """Return columns with a row for each kind of failure at each level."""
     rows = [(level.played.name, error) for level in levels for error in level.errors]
     return [
         column("level", [name for name, _ in rows], left=True),

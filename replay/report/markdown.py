@@ -77,7 +77,12 @@ class Part:
         return _size([*self.head, *self.items, *self.foot])
 
     def within(self, room: int, *, where: str) -> Iterator[str]:
-        """As many lines as *room* has characters for; none, if that is not even one item."""
+        """
+        Yield as many lines as fit into *room* characters; none if not even one item fits.
+
+        Args:
+            where: Named in the line that counts omitted items: where they can be found.
+        """
         if self.size <= room:
             yield from (*self.head, *self.items, *self.foot)
             return
@@ -97,7 +102,7 @@ class Part:
 
 def within(blocks: Sequence[Part], most_chars: int, *, important: Sequence[str], where: str) -> list[str]:
     """
-    The lines of *blocks*, at most *most_chars* characters of them with their line breaks.
+    Return the lines of *blocks*, at most *most_chars* characters of them with their line breaks.
 
     Where not all has room, blocks whose names are in *important* come first, in that order; each may take
     half of what is left, and then the first of them the rest. *where* says where everything is.
@@ -237,7 +242,7 @@ def _inline(text: Inline, *, folded: bool = False) -> str:
 
 
 def code(text: str, *, cell: bool = False) -> str:
-    """*text* as a code span, which shows it letter by letter; also in the *cell* of a table."""
+    """Return *text* as a code span, which shows it letter by letter; also in the *cell* of a table."""
     shown = on_one_line(text)
     if cell and "|" in shown:
         # It would end the cell even in a code span, and escaped by a backslash after another one.
@@ -248,7 +253,7 @@ def code(text: str, *, cell: bool = False) -> str:
 
 
 def escape_markdown(text: str) -> str:
-    """*text* within a sentence; it looks as it is and makes nothing happen."""
+    """Return *text* within a sentence; it looks as it is and makes nothing happen."""
     shown = re.sub(r"([\\`*_{}\[<|~&$]|:(?=\S))", r"\\\1", on_one_line(text).strip())
     # Mentions and issue numbers are found after escapes are gone; a comment within breaks them.
     shown = re.sub(r"[@#]", lambda found: f"{found[0]}<!-- -->", shown)
@@ -257,22 +262,22 @@ def escape_markdown(text: str) -> str:
 
 
 def _opening(mark: str) -> str:
-    """What would begin a list or a quotation, at the beginning of a line."""
+    """Return *mark*, the beginning of a line, escaped so that it begins no list or quotation."""
     return f"\\{mark}" if mark in "-+>" else f"{mark}<!-- -->"
 
 
 def as_code(named: TextColumn) -> TextColumn:
-    """A column of names, made Markdown."""
+    """Return a column of names, made Markdown."""
     return replace(named, cells=tuple(code(cell, cell=True) for cell in named.cells))
 
 
 def _html(text: str) -> str:
-    """*text* as HTML that is not looked at for Markdown, mentions or links."""
+    """Return *text* as HTML that is not looked at for Markdown, mentions or links."""
     return f"<code>{html.escape(on_one_line(text))}</code>"
 
 
 def markdown_table(columns: Sequence[TextColumn], *, named: int = 0) -> list[str]:
-    """*columns* as a table; the first *named* columns hold Markdown already, the others text."""
+    """Return *columns* as a table; the first *named* columns hold Markdown already, the others text."""
     rows = zip(*(column.cells for column in columns), strict=True)
     heads = [_head(column.head) for column in columns]
     lines = [_row(heads), _row([":--" if column.left else "--:" for column in columns])]

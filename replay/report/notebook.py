@@ -175,6 +175,6 @@ def _row(cells: Sequence[str], kinds: Sequence[str]) -> str:
 
 
 def _alignment_padding(cell: str) -> str:
-    """Spaces that set a number's point below the others', as wide as a digit; HTML would drop them."""
+    """Return spaces that set a number's point below the others', as wide as a digit; HTML would drop them."""
     bare = cell.lstrip(" ")
     return "\u2007" * (len(cell) - len(bare)) + _text(bare)

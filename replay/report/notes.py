@@ -36,7 +36,7 @@ _LEFT = (
 
 
 def notes(report: Report) -> list[str]:
-    """Plain sentences, each after the groups it is about; a group without anything to say has none."""
+    """Return plain sentences, each after the groups it is about; a group without anything to say has none."""
     table = report.table
     facts: list[Callable[[GroupTable], Iterable[str]]] = [
         _failures,
@@ -125,7 +125,9 @@ def _unscored(group: GroupTable) -> Iterable[str]:
 
 
 def _without_interval(group: GroupTable) -> Iterable[str]:
-    """Intervals that don't exist for another reason than too few conversations or no resamples at all."""
+    """
+    Yield intervals that don't exist for another reason than too few conversations or no resamples at all.
+    """
     places: dict[tuple[str, str], list[int | None]] = {}
     for row in group.rows:
         for name, score in row.scores.items():
@@ -184,7 +186,7 @@ def _ranges(depths: list[int]) -> str:
 
 
 def repeat_notes(repeats: RepeatNumbers) -> list[str]:
-    """How the tables are to be read."""
+    """Return sentences on how to read the tables of repeats."""
     said = [
         f"each conversation was played {repeats.times} times. pass^k: all of k plays of a turn pass, or of a "
         "whole conversation, which passes where all its turns do; pass@k: at least one of them. Both in per "
@@ -293,7 +295,10 @@ def wording_sentences(agreements: Sequence[WordingAgreement]) -> list[str]:
 
 
 def without_passed_checks(report: Report) -> Report:
-    """*report* without the columns of single kinds of checks that passed everywhere, and a remark on them."""
+    """
+    Return *report* without the columns of single kinds of checks that passed everywhere, and a remark on
+    them.
+    """
     columns = report.table.columns
     passed = [
         name

@@ -11,7 +11,7 @@ MINUS = "−"
 
 
 def number(value: float | None, unit: str = SHARE, *, signed: bool = False) -> str:
-    """A score in *unit*; a share is shown in per cent without the sign, which the heading has."""
+    """Return a score in *unit*; a share is shown in per cent without the sign, which the heading has."""
     if value is None:
         return NONE
     if unit == SHARE:
@@ -29,7 +29,7 @@ def number(value: float | None, unit: str = SHARE, *, signed: bool = False) -> s
 
 
 def duration(value_s: float | None) -> str:
-    """Seconds as people say them: ``0.4 ms``, ``12 ms``, ``3.2 s``, ``4 min 10 s``."""
+    """Return a duration as text, such as ``0.4 ms``, ``12 ms``, ``3.2 s`` or ``4 min 10 s``."""
     if value_s is None:
         return NONE
     if value_s < 1:
@@ -47,18 +47,18 @@ def count_text(count: int, noun: str, verb: tuple[str, str] = ("", "")) -> str:
 
 
 def headline(units: Mapping[str, str]) -> str:
-    """Of scores by name, with their units, the one to show where there is room for one; empty without any."""
+    """Return the score to show where there is room for one, from *units* by score; empty without scores."""
     shares = [name for name, unit in units.items() if unit == SHARE]
     return "f1" if "f1" in shares else next(iter(shares or units), "")
 
 
 def unit_name(unit: str) -> str:
-    """What stands behind a score's name: ``%``, ``s``, ``tokens``; empty for points."""
+    """Return the text after a score's name, such as ``%``, ``s`` or ``tokens``; empty for points."""
     return "%" if unit == SHARE else unit
 
 
 def with_unit(name: str, unit: str) -> str:
-    """``f1 (%)``."""
+    """Return the score's name with its unit, such as ``f1 (%)``."""
     return f"{name} ({unit_name(unit)})" if unit else name
 
 

@@ -17,7 +17,7 @@ def pair_groups(
     policies: tuple[str, str] | None = None,
 ) -> list[tuple[Group, Group]]:
     """
-    Groups of *first* with groups of *second*, in the order of the depth table.
+    Return pairs of groups of *first* and *second*, in the order of the depth table.
 
     *systems* and *policies* say what differs on purpose: the first name is looked for on the first side,
     the second on the second. What they don't speak of has to be the same on both sides, except that
@@ -53,7 +53,7 @@ def select_groups(
     groups: Sequence[Group], systems: Collection[str], policies: Collection[str]
 ) -> list[Group]:
     """
-    *groups* of the named systems and policies; of all where none are named.
+    Return *groups* of the named systems and policies; of all where none are named.
 
     Raises:
         InputError: a name is not among *groups*.
@@ -71,7 +71,7 @@ def select_groups(
 
 def two_names(text: str, option: str) -> tuple[str, str]:
     """
-    The names in ``A,B``; a comma inside brackets, as in ``replace(always=True,n=2)``, parts nothing.
+    Return the names in ``A,B``; a comma inside brackets, as in ``replace(always=True,n=2)``, parts nothing.
 
     Raises:
         InputError: they are not two.

@@ -53,7 +53,7 @@ def print_lines(console: Console, lines: Iterable[str | Text]) -> None:
 
 
 def shorten(text: str | None, width: int) -> str:
-    """As much of *text* as *width* has room for, at least 20 characters, on one line; a dash for None."""
+    """Return *text* on one line, cut to *width* characters (at least 20); a dash for None."""
     return NONE if text is None else textwrap.shorten(text, max(20, width), placeholder=" ...") or '""'
 
 

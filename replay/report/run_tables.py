@@ -36,7 +36,10 @@ SHOWN_REPEATS = 5
 
 
 def depth_columns(group: GroupTable, table: DepthTable, layout: Layout = LAYOUTS[0]) -> list[TextColumn]:
-    """The depth table of *group*, depths first and all of them last, without columns that are all zero."""
+    """
+    Return the columns of the depth table of *group*, depths first and all of them last, without columns that
+    are all zero.
+    """
     rows, total = group.rows, group.total
     shown = {
         "invalid %": (total.drift_checked, (percent(row.invalid_share) for row in rows)),
@@ -56,7 +59,7 @@ def depth_columns(group: GroupTable, table: DepthTable, layout: Layout = LAYOUTS
 
 
 def total_columns(table: DepthTable) -> list[TextColumn]:
-    """A row for each system and policy, over all depths: what is looked at first."""
+    """Return columns with a row for each system and policy, over all depths: what is looked at first."""
     groups = table.groups
     return [
         column("system", (one.group.system for one in groups), left=True),
@@ -76,7 +79,7 @@ def _failures(row: DepthRow) -> str:
 
 
 def gap_columns(gaps: Sequence[PairedDifference], layout: Layout = LAYOUTS[0]) -> list[TextColumn]:
-    """A row for each policy that was compared, over all depths."""
+    """Return columns with a row for each policy that was compared, over all depths."""
     by_pair: dict[tuple[str, str], dict[str, PairedDifference]] = {}
     for gap in gaps:
         by_pair.setdefault((gap.second.system, gap.second.policy), {})[gap.score] = gap
@@ -101,12 +104,12 @@ def gap_columns(gaps: Sequence[PairedDifference], layout: Layout = LAYOUTS[0]) -
 
 
 def percent(share: float | None) -> str:
-    """One decimal, without the sign."""
+    """Return *share* in per cent with one decimal, without the sign."""
     return NONE if share is None else f"{100 * share:.1f}"
 
 
 def latency_lines(total: DepthRow) -> list[str]:
-    """Median and 95th percentile in words, if any turn was answered."""
+    """Return median and 95th percentile in words, if any turn was answered."""
     if total.latency_p50_s is None or total.latency_p95_s is None:
         return []
     return [
@@ -119,13 +122,13 @@ def _seconds(duration_s: float) -> str:
 
 
 def scale_note(table: DepthTable) -> str:
-    """Which scores are in per cent."""
+    """Return a sentence that names the scores in per cent."""
     shares = [name for name, column in table.columns.items() if column.percent]
     return f"in per cent: {', '.join(shares)}." if shares else "no score is in per cent."
 
 
 def interval_note(table: DepthTable) -> str:
-    """What the brackets are."""
+    """Return a sentence on the intervals in brackets: confidence, method, resamples and seed."""
     if not table.resamples:
         return "no intervals: there were no resamples."
     return (
@@ -135,12 +138,12 @@ def interval_note(table: DepthTable) -> str:
 
 
 def names_of(items: Iterable[object]) -> str:
-    """Each once, as ``gold/pred``."""
+    """Return the distinct *items*, joined as in ``gold/pred``."""
     return "/".join(dict.fromkeys(map(str, items)))
 
 
 def by_group(checks: Checks) -> dict[Group, list[CheckRow]]:
-    """The rows over all depths of each system under each policy."""
+    """Return the rows over all depths of each system under each policy."""
     found: dict[Group, list[CheckRow]] = {}
     for row in checks.totals:
         found.setdefault(row.group, []).append(row)
@@ -154,7 +157,10 @@ def _came_out_alike(rows: Sequence[CheckRow]) -> bool:
 
 
 def check_columns(checks: Checks) -> list[TextColumn]:
-    """A row for each check of each system and policy, or one where all of theirs came out alike."""
+    """
+    Return columns with a row for each check of each system and policy, or one where all of theirs came out
+    alike.
+    """
     groups = by_group(checks).values()
     rows = [row for found in groups for row in (found[:1] if _came_out_alike(found) else found)]
     counts = [row.counts for row in rows]
@@ -169,12 +175,14 @@ def check_columns(checks: Checks) -> list[TextColumn]:
 
 
 def displayed_ks(times: int) -> list[int]:
-    """Each k up to 5; of more, those that double, and the last."""
+    """Return each k up to 5; of more, those that double, and the last."""
     return [k for k in range(1, times + 1) if times <= 5 or k & (k - 1) == 0 or k == times]
 
 
 def pass_columns(repeats: RepeatNumbers, group: Group, layout: Layout) -> list[TextColumn]:
-    """pass^k by score and depth, and pass@k of all repeats; empty where no score is 0 or 1."""
+    """
+    Return columns with pass^k by score and depth, and pass@k of all repeats; empty without yes-or-no scores.
+    """
     rows = [curve for curve in repeats.curves if curve.group == group]
     if len(rows) > MANY_ROWS:
         rows = [curve for curve in rows if curve.depth is None]
@@ -204,7 +212,7 @@ def _incomplete(rows: Sequence[PassCurve]) -> list[TextColumn]:
 
 
 def repeat_spread_columns(repeats: RepeatNumbers, group: Group, layout: Layout) -> list[TextColumn]:
-    """Each score in each repeat, with the standard deviation between them."""
+    """Return each score in each repeat, with the standard deviation between them."""
     rows: Sequence[SpreadRow] = [row for row in repeats.spread if row.group == group]
     if len(rows) > MANY_ROWS:
         rows = [row for row in rows if row.depth is None]
@@ -215,7 +223,10 @@ def repeat_spread_columns(repeats: RepeatNumbers, group: Group, layout: Layout) 
 
 
 def spread_columns(rows: Sequence[SpreadRow], each: Sequence[str], layout: Layout) -> list[TextColumn]:
-    """Mean, standard deviation, then *each* value under its head, or without heads the least and the most."""
+    """
+    Return mean, standard deviation, then *each* value under its head, or without heads the least and the
+    most.
+    """
 
     def values(head: str, found: Sequence[float | None]) -> TextColumn:
         cells = [
@@ -239,7 +250,7 @@ def spread_columns(rows: Sequence[SpreadRow], each: Sequence[str], layout: Layou
 def study_columns(
     table: HumanTable, rows: Sequence[Sequence[str | int | float | HumanNumber | None]]
 ) -> Iterator[TextColumn]:
-    """*table*'s columns over some of its *rows*."""
+    """Yield *table*'s columns over some of its *rows*."""
     for place, head in enumerate(table.columns):
         cells = [row[place] for row in rows]
         numbers = [
@@ -263,7 +274,7 @@ def names_in(table: HumanTable) -> int:
 
 
 def cell_text(cell: str | int | float | HumanNumber | None) -> str:
-    """One cell by itself."""
+    """Return one cell by itself."""
     if isinstance(cell, float | HumanNumber) or cell is None:
         number = HumanNumber(value=cell) if isinstance(cell, float) else cell
         percent = number is not None and number.unit == SHARE

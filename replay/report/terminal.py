@@ -57,7 +57,7 @@ def print_trends(trend: Trend, console: Console) -> list[str]:
 
 
 def _coloured_block(lines: Sequence[str], group: GroupTable) -> Iterator[Text]:
-    """A whole table: heading, rule, a line for each row, and sparklines."""
+    """Yield a whole table: heading, rule, a line for each row, and sparklines."""
     head, rule, *rows = lines
     yield Text(head, style="bold")
     yield Text(rule, style="dim")
@@ -74,7 +74,7 @@ def _coloured_block(lines: Sequence[str], group: GroupTable) -> Iterator[Text]:
 
 
 def coloured_difference(line: str) -> Text:
-    """A line of differences, those whose interval excludes 0 coloured."""
+    """Return a line of differences, those whose interval excludes 0 coloured."""
     text = Text(line)
     text.highlight_regex(_INTERVAL, "dim")
     text.highlight_regex(_LOWER, "bold yellow")
@@ -83,7 +83,7 @@ def coloured_difference(line: str) -> Text:
 
 
 def trend_note(folded: Sequence[str]) -> list[str]:
-    """What the bars are, and where the folded scores are to be had by depth."""
+    """Return sentences on what the bars mean, and on how to see the *folded* scores by depth."""
     said = [TREND_NOTE]
     if folded:
         names = ", ".join(folded)
@@ -96,7 +96,7 @@ def trend_note(folded: Sequence[str]) -> list[str]:
 def _fitting(
     group: GroupTable, table: DepthTable, width: int, known: Scales
 ) -> tuple[list[TextColumn], list[str]]:
-    """The columns of one block, and the scores that have no room in it."""
+    """Return the columns of one block, and the scores that have no room in it."""
     names = list(table.columns)
     kept, shown = 0, []
     for layout in LAYOUTS:
@@ -114,7 +114,7 @@ def _fitting(
 def _with_trend(
     columns: Sequence[TextColumn], group: GroupTable, table: DepthTable, known: Scales
 ) -> list[TextColumn]:
-    """*columns* with a last row of sparklines under the scores."""
+    """Return *columns* with a last row of sparklines under the scores."""
     if not table.columns:
         return list(columns)
     bars = {column_head(name, c.unit): trend_bars(group, name, known) for name, c in table.columns.items()}
@@ -125,7 +125,7 @@ def _with_trend(
 def _folded_columns(
     group: GroupTable, table: DepthTable, names: Sequence[str], known: Scales
 ) -> list[TextColumn]:
-    """A row for each of *names*."""
+    """Return columns with a row for each of *names*."""
     totals: list[str] = []
     lowest: list[str] = []
     highest: list[str] = []

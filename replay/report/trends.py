@@ -21,10 +21,10 @@ MOST = 24
 
 def sparkline(values: Sequence[float | None], *, low: float, high: float) -> str:
     """
-    A bar for each of *values*, from the lowest at *low* to the highest at *high*; a space for None.
+    Return a bar for each of *values*, from the lowest at *low* to the highest at *high*; a space for None.
 
-    What lies beyond is drawn as the end it passed. Where *low* is *high*, all bars are half as tall.
-    Of more than 24 values, as few neighbours as necessary share a bar, which is their mean.
+    What lies beyond is drawn as the end it passed. Where *low* is *high*, all bars are half as tall. Of more
+    than 24 values, as few neighbours as necessary share a bar, which is their mean.
     """
     together = max(1, math.ceil(len(values) / MOST))
     return "".join(
@@ -69,7 +69,9 @@ class Trend:
 
 
 def scales(table: DepthTable) -> Scales:
-    """From the depths that several conversations have; from all where none has."""
+    """
+    Return the range of each score over the depths that several conversations have; over all if none has.
+    """
     ends = {}
     for name in table.columns:
         rows = [row for group in table.groups for row in group.depths if row.scores[name].value is not None]
@@ -85,7 +87,9 @@ def trend_bars(group: GroupTable, name: str, known: Scales) -> str:
 
 
 def with_trends(scores: Sequence[TextColumn], table: DepthTable) -> list[TextColumn]:
-    """*scores*, a column for each of the table's and a row for each group, with bars behind the numbers."""
+    """
+    Return *scores*, a column for each of the table's and a row for each group, with bars behind the numbers.
+    """
     if not trend_notes(table):
         return list(scores)
     known = scales(table)
@@ -102,6 +106,6 @@ def with_trends(scores: Sequence[TextColumn], table: DepthTable) -> list[TextCol
 
 
 def trend_notes(table: DepthTable) -> list[str]:
-    """What the bars of ``with_trends`` are, where there are any."""
+    """Return a sentence on the bars of ``with_trends``; empty if the table has none."""
     several = any(len(group.depths) > 1 for group in table.groups)
     return [f"bars: {TREND_NOTE.removeprefix('trend: ')}"] if several and table.columns else []

@@ -22,7 +22,12 @@ from replay.statistics.run_comparison import ScoredRun
 
 
 def check_assertions(run: Run) -> list[AssertionResult]:
-    """What became of the assertions in *run*'s scenario; empty where it has none."""
+    """
+    Return the result of each assertion in *run*'s scenario; empty if it has none.
+
+    If the run's turns can't be evaluated, as in a load run that kept some only as counts, no assertion holds
+    and each finding gives the reason.
+    """
     file = run.scenario()
     scenario = file.scenario
     if not scenario.assertions:

@@ -38,7 +38,7 @@ SKIPPED = "a turn that might have held it was skipped"
 
 
 def check_scores(store: RunStore) -> dict[str, StoredScorer]:
-    """The columns of checks as scorers, by name."""
+    """Return a scorer for each column of checks, by the column's name."""
     return {
         column: StoredScorer(signature=signature, unit=SHARE, lower_is_better=False)
         for column, signature in (store.fact(CHECKS) or {}).items()
@@ -81,7 +81,14 @@ def check_into(store: RunStore, stop: Event | None = None) -> None:
 def play_checks(
     conversation: Conversation, records: Sequence[TurnRecord], verdicts: Verdicts, under_load: bool
 ) -> Iterator[CheckResult]:
-    """What became of every check of *conversation* in one play of it, whose *records* are by depth."""
+    """
+    Yield the result of every check of *conversation* in one play of it.
+
+    Args:
+        records: The play's turn records, by depth; at least one.
+        verdicts: The judges' verdicts, for checks that need them.
+        under_load: The run is a load run, in which not every turn is counted.
+    """
     by_depth = {record.depth: record for record in records}
     for depth in conversation.asked_depths:
         expected = conversation.turns[depth - 1].expect
@@ -96,7 +103,7 @@ def play_checks(
 
 
 def _why_not(records: Sequence[TurnRecord], seen: Sequence[TurnRecord], under_load: bool) -> str | None:
-    """Why a check of the turns *seen*, all of one play or a single one, can't be made; None if it can."""
+    """Return why a check of the turns *seen* (one turn, or all of a play) can't be made; None if it can."""
     if not seen:
         last = records[-1]
         if under_load and not last.failed:
@@ -144,7 +151,7 @@ def _looked_at(
 
 
 def _found(expected: Expectation, seen: CheckInput) -> CheckOutcome:
-    """What the check finds. Whatever it fails at is its own: others are looked at all the same."""
+    """Return the outcome of one check; an error in it becomes its outcome, so that other checks still run."""
     try:
         return check_of(expected).look(seen)
     except FailedCallError as error:
@@ -158,7 +165,7 @@ def _found(expected: Expectation, seen: CheckInput) -> CheckOutcome:
 
 
 def _signatures(expecting: Iterable[Conversation]) -> dict[str, str]:
-    """The columns of all checks, each with the rules of the kinds that count in it."""
+    """Return the columns of all checks, each with the rules of the kinds that count in it."""
     rules: dict[str, dict[str, None]] = {}
     for conversation in expecting:
         asked = conversation.turns[conversation.asked_from - 1 :]

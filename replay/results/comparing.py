@@ -52,11 +52,11 @@ class RunComparison:
         comparison_view(self.report, self.gate).show()
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values for JSON, those of ``replay compare --json``; scores are shares."""
+        """Return plain values as ``replay compare --json`` prints them; scores are shares in [0, 1]."""
         return {**self.report.to_json(), **({"gate": self.gate.to_json()} if self.gate else {})}
 
     def to_frame(self) -> pd.DataFrame:
-        """See ``ComparisonReport.to_frame`` for its columns."""
+        """Return the comparison as a table; see ``ComparisonReport.to_frame`` for its columns."""
         return self.report.to_frame()
 
 
@@ -143,7 +143,7 @@ def _scored(run: Run | str | Path) -> ScoredRun:
 
 
 def _with_operational(run: ScoredRun, names: Sequence[str]) -> ScoredRun:
-    """*run* with those of *names* that it has no score of, and that can be read off its records."""
+    """Return *run* with scores for those of *names* that it lacks and that its records give."""
     from replay.scenario.assertions.operational_metrics import OPERATIONAL_METRICS, TotalCost
     from replay.statistics.score_column import ScoreColumn
 
@@ -159,7 +159,7 @@ def _with_operational(run: ScoredRun, names: Sequence[str]) -> ScoredRun:
 
 def baseline_run(folder: Path) -> Path | None:
     """
-    The run in *folder*: itself, or the only one in it; None where there is nothing yet.
+    Return the run in *folder*: the folder itself, or the only run in it; None if there is nothing yet.
 
     Raises:
         InputError: it holds something else, or several runs.

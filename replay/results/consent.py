@@ -20,9 +20,14 @@ def actions_of_untrusted_run(
     folder: Path, *, scorers: Sequence[Choice] | None = None, judges: Sequence[Choice] | None = None
 ) -> UntrustedActions | None:
     """
-    What going on with the run in *folder* would do here; None if this user began it on this machine.
+    Return what resuming or scoring the run in *folder* would execute, contact or send on this machine.
 
-    With *scorers* or *judges* it is these that are to score it, and no system is asked.
+    Args:
+        folder: A run's folder.
+        scorers, judges: If given, these score the run in place of its own, and no system is asked.
+
+    Returns:
+        The actions, or None if this user began the run on this machine, or there are no actions.
 
     Raises:
         RunError, ScenarioError: there is no such run, or it can't be read.

@@ -23,7 +23,7 @@ BY_PEOPLE = "people"
 
 def people_of(store: RunStore) -> HumanScores | None:
     """
-    The numbers of the study that the run in *store* comes out of; None if it comes out of none.
+    Return the numbers of the study that the run in *store* was exported from; None if it was from none.
 
     Raises:
         RunError: they can't be read.
@@ -36,7 +36,7 @@ def people_of(store: RunStore) -> HumanScores | None:
 
 
 def people_scores(store: RunStore) -> dict[str, StoredScorer]:
-    """People's scores as scorers, by name; scoring a run anew leaves them as they are."""
+    """Return a scorer for each score by people, by name; scoring a run again does not change these."""
     people = people_of(store)
     return {
         name: StoredScorer(signature=one.signature, unit=one.unit, lower_is_better=False)

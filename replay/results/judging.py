@@ -47,9 +47,15 @@ def run_panels(
     allow_code: bool = False,
 ) -> list[Panel]:
     """
-    The panels that *names* stand for: names of the run's own judges, ``all`` of them, or new ones written
-    as in a scenario. *repeats* and *cache* are in the place of their own settings. Those of a run that this
-    user did not begin on this machine ask nobody unless *allow_code* says that they may.
+    Build the judges that *names* select for *run*.
+
+    Args:
+        names: The names of judges in *run*'s scenario, ``all`` for all of those, or new ones as they are
+            written on the command line.
+        repeats: Used instead of the judges' own setting, if given.
+        cache: False to judge without the verdict cache.
+        allow_code: Build judges that run code or send data, although this user did not begin the run on this
+            machine.
 
     Raises:
         ScenarioError: there is no such judge, or one has faults.
@@ -64,7 +70,11 @@ def run_panels(
 
 def chosen_judges(run: Run, names: Sequence[str]) -> list[Choice]:
     """
-    What ``run_panels`` builds of *names*.
+    Return the judge entries that *names* select.
+
+    Args:
+        names: The names of judges in *run*'s scenario, ``all`` for all of those, or new ones as they are
+            written on the command line.
 
     Raises:
         ScenarioError: there is no such judge.
@@ -90,7 +100,7 @@ def built_panels(
     builder: PartBuilder, choices: Sequence[Choice], *, repeats: int | None = None, cache: bool = True
 ) -> list[Panel]:
     """
-    The panels of *choices*, with *repeats* and *cache* in the place of their own settings.
+    Build the panels of *choices*; *repeats* and *cache* override their own settings.
 
     Raises:
         ScenarioError: one has faults.
@@ -193,7 +203,7 @@ async def _judge_into(
 
 
 def _flags(flagged: Mapping[int, Verdict]) -> dict[str, FlagCount]:
-    """The flags of verdicts by their number among the cases."""
+    """Return the flags of verdicts by their number among the cases."""
     flags: dict[str, FlagCount] = {}
     for _, verdict in sorted(flagged.items()):
         record = verdict.case.record
@@ -292,7 +302,12 @@ async def judge_run(
 
 
 def estimate_run(folder: str | Path, panels: Sequence[Panel]) -> list[CostEstimate]:
-    """What judging the run in *folder* with *panels* would take; nothing is asked and nothing written."""
+    """
+    Estimate what judging the run in *folder* would cost, one estimate per panel; ask and write nothing.
+
+    Raises:
+        RunError: there is no such run, or it can't be read.
+    """
     store = RunStore(Path(folder))
     estimates = []
     try:

@@ -78,7 +78,7 @@ class LateDrift:
     @asynccontextmanager
     async def beside(self) -> AsyncIterator[None]:
         """
-        While the block plays, detect drift in the plays that are over; what is left of them is for ``rest``.
+        Detect drift in finished plays while the block plays others; ``rest`` does what is left after it.
 
         The coreference service has to be open.
 
@@ -137,7 +137,7 @@ class LateDrift:
             await self._detect_all(depths)
 
     def _drawn(self, size: int | None, seed: int) -> tuple[list[tuple[PlayLocation, int, bool]], int]:
-        """The turns that are drawn, each with whether it has a verdict, and of how many."""
+        """Return the turns that are drawn, each with whether it has a verdict, and of how many."""
         of = sum(turns for turns, _ in count_turns(self._store, list(self.policies)).values())
         turns = turns_under(self._store, list(self.policies))
         if size is None or size >= of:
@@ -185,7 +185,7 @@ class LateDrift:
 
 
 def _number(seed: int, place: PlayLocation, depth: int) -> bytes:
-    """A number for the turn that follows from the *seed* and from which turn it is."""
+    """Return a pseudo-random number that depends on *seed* and the turn alone."""
     text = "|".join([str(seed), *place, str(depth)])
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
 
@@ -205,12 +205,12 @@ async def detect_sampled(assembly: Assembly, store: RunStore, observer: object =
 
 
 def first_row_without_drift(store: RunReader, after: int) -> int | None:
-    """The first row of the turns, behind *after*, that still waits for its verdict; None for none."""
+    """Return the first row after *after* whose turn has no drift verdict yet; None if there is none."""
     return first_waiting_row(store, store.fact(LATER) or [], after)
 
 
 def late_drift_remarks(store: RunReader) -> list[str]:
-    """What to say of turns whose verdict is still to come."""
+    """Return a sentence on the turns that still lack a drift verdict; empty if only a sample is judged."""
     counts = count_turns(store, store.fact(LATER) or [])
     waiting = sum(turns - seen for turns, seen in counts.values())
     if not waiting or store.fact(SAMPLE):

@@ -17,7 +17,7 @@ _UNCLOSED = "session-not-closed"
 
 
 def keep_unclosed(keep: Callable[[str, Any], None], play: Play, error: AdapterError) -> None:
-    """*keep* as an event of the run that the session of *play* could not be closed, and why."""
+    """Record with *keep*, as an event of the run, that the session of *play* could not be closed, and why."""
     where = {"system": play.system.name, "policy": play.policy_name, "conversation": play.conversation.id}
     keep(_UNCLOSED, {**where, "message": str(error)})
 
@@ -49,7 +49,7 @@ def keep_lost_worker(store: RunStore, number: int, name: str, why: str, **plays:
 
 
 def lost_remarks(store: RunStore) -> list[str]:
-    """What became of the plays of processes that were lost, in words."""
+    """Return sentences on the worker processes that were lost, and what happened to their plays."""
     events = store.events(LOST)
     return list(_lost_worker_remarks(events)) if events else []
 
@@ -78,7 +78,7 @@ _PROBLEM = "cache-problem"
 
 
 def cache_problems(systems: Iterable[System]) -> set[str]:
-    """Why answers of *systems* could not be found or kept."""
+    """Return the distinct problems with the answer caches of *systems*."""
     problems = {one.answers.disk.problem for one in systems if one.answers is not None}
     return {problem for problem in problems if problem is not None}
 
@@ -107,7 +107,7 @@ def kept_answers_remarks(store: RunStore) -> list[str]:
 
 
 def rerun_notes(turns: int, attempts: int) -> list[str]:
-    """What to say of *turns* that were asked again, with *attempts* kept from before; nothing for none."""
+    """Return a sentence on *turns* that were asked again, with *attempts* kept; empty if *turns* is 0."""
     if not turns:
         return []
     were = "turn was" if turns == 1 else "turns were"

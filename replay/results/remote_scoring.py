@@ -50,7 +50,9 @@ class RemoteScoring:
 
     def observed(self, cluster: ClusterSection, stop: Event | None) -> Iterator[Part]:
         """
-        What they observe of every record, part by part, in any order.
+        Yield each part of the run's records with what the scorers observed of them, in any order of parts.
+
+        Parts that an earlier session has scored come first, from its file.
 
         Raises:
             InputError, PluginError, RunStoppedError: as for ``observed_there``.
@@ -71,7 +73,7 @@ class RemoteScoring:
             yield records, observed
 
     def forget(self) -> None:
-        """All of it is with the run."""
+        """Delete the file of waiting observations, once all of them are stored with the run."""
         (self._store.folder / WAITING).unlink(missing_ok=True)
 
     def _key(self, records: Sequence[TurnRecord]) -> bytes:
@@ -104,7 +106,7 @@ def _digest(records: Iterable[TurnRecord]) -> str:
 
 
 def _source(scorer: Scorer[Any]) -> str:
-    """A hash of the file that *scorer*'s class is in: whoever mends it wants no number of before."""
+    """Return a hash of the file that *scorer*'s class is in: whoever mends it wants no number of before."""
     try:
         return hashlib.sha256(Path(inspect.getfile(type(scorer))).read_bytes()).hexdigest()
     except (OSError, TypeError):  # a class of the program's own memory
@@ -112,7 +114,7 @@ def _source(scorer: Scorer[Any]) -> str:
 
 
 def _stamps(folder: Path, settings: Mapping[str, Any]) -> list[Any]:
-    """Sizes and times of the files that *settings* name, as those of a model."""
+    """Return sizes and times of the files that *settings* name, as those of a model."""
     places = [folder / value for value in settings.values() if isinstance(value, str)]
     files = [file for place in places if place.exists() for file in [place, *sorted(place.glob("*"))]]
     return [[file.name, file.stat().st_size, file.stat().st_mtime_ns] for file in files]

@@ -42,15 +42,15 @@ class Repeats(msgspec.Struct, frozen=True, kw_only=True):
     """What the asks of each repeat send as ``seed``; empty where they send none."""
 
     def ids(self, id: str) -> Iterator[str]:
-        """What the plays of the conversation *id* are called, the first one's first."""
+        """Return the ids of all plays of the conversation *id*, the first play's first."""
         return (repetition_id(id, repeat, self.mark) for repeat in range(1, self.times + 1))
 
     def lengths(self, conversations: dict[str, int]) -> dict[str, int]:
-        """The number of turns of each play, by its id; *conversations* are those of the data."""
+        """Return the number of turns of each play by its id, from those of the data's *conversations*."""
         return {play: turns for id, turns in conversations.items() for play in self.ids(id)}
 
     def of(self, play: Play, repeat: int) -> Play:
-        """*play*, of a conversation of the data, as its *repeat*."""
+        """Return *play*, of a conversation of the data, as its repetition number *repeat* (from 1)."""
         seed = self.seeds[repeat - 1] if self.seeds and play.system.takes_seed else None
         id = play.conversation.id
         return replace(
@@ -63,7 +63,16 @@ class Repeats(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def planned_repeats(scenario: Scenario, ids: Iterable[str]) -> Repeats:
-    """What *scenario* asks for, of conversations called *ids*; the same seeds for the same ``seed``."""
+    """
+    Return the repeats that *scenario* asks for.
+
+    Args:
+        ids: The ids of the run's conversations, which the ids of the further plays must not equal.
+
+    Returns:
+        The number of plays, and a seed for each where the scenario wants one. The seeds depend on the
+            scenario's ``seed`` alone.
+    """
     play = scenario.play
     seeds = tuple(
         # Positive in 32 bits: several servers take no more.

@@ -39,7 +39,13 @@ def run_repeats(
     resamples: int,
     method: IntervalMethod,
 ) -> RepeatNumbers | None:
-    """Of the run in *store*, whose *records* and *columns* these are; None where it plays everything once."""
+    """
+    Return the numbers on repeated plays; None if the run plays each conversation once.
+
+    Args:
+        records: All records of the run in *store*.
+        columns: The scores of *records*, by scorer.
+    """
     repeats = repeats_of(store)
     if repeats.times == 1:
         return None
@@ -79,7 +85,12 @@ def _agreement(group: Group, pairs: list[tuple[str, str]]) -> WordingAgreement:
 
 
 def sampled_drift(store: RunReader, *, resamples: int, seed: int) -> tuple[DriftShare, ...]:
-    """What share of a load run's questions drifted, by system and policy; none where none was looked at."""
+    """
+    Return the share of a load run's questions that drifted, by system and policy, from the judged sample.
+
+    Returns:
+        One share per system and policy; empty if no turn was judged.
+    """
     policies = store.fact(LATER) or []
     counts = count_turns(store, policies)
     if not any(seen for _, seen in counts.values()):
@@ -102,7 +113,11 @@ def sampled_drift(store: RunReader, *, resamples: int, seed: int) -> tuple[Drift
 def run_attribution(
     browser: RunBrowser, scorers: Mapping[str, Scorer[Any]], *, resamples: int = 1000
 ) -> GapAttribution:
-    """By score of *scorers*; empty of a run without ``gold`` and ``pred``. Reads the whole run."""
+    """
+    Return the parts of each score's gap between ``pred`` and ``gold``; empty without these policies.
+
+    It reads the whole run.
+    """
     policies = policy_kinds(browser)
     if not {"gold", "pred"} <= set(policies.values()):
         return GapAttribution(policies=policies)
@@ -132,16 +147,22 @@ def run_attribution(
 
 
 def policy_kinds(browser: RunBrowser) -> dict[str, str]:
-    """What each policy is, by its label: its signature up to the first bar, as ``replace+always``."""
+    """
+    Return the kind of each policy by its label: its signature up to the first bar, such as
+    ``replace+always``.
+    """
     signatures: Mapping[str, str] = browser.fact("policies") or {}
     return {label: signature.partition("|")[0] for label, signature in signatures.items()}
 
 
 def drifted_turns(browser: RunBrowser, policies: Mapping[str, str]) -> dict[str, set[Turn]]:
     """
-    For each system whose questions were judged under ``pred``, the turns whose question had drifted.
+    Return the turns whose question had drifted, for each system that was judged under ``pred``.
 
-    *policies* are ``policy_kinds``. A system without a verdict, as under ``detect: false``, is missing.
+    A system without a verdict, as under ``detect: false``, is missing.
+
+    Args:
+        policies: As from ``policy_kinds``.
     """
     found: dict[str, set[Turn]] = {}
     for own in (label for label, kind in policies.items() if kind == "pred"):

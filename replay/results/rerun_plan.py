@@ -68,8 +68,10 @@ class Condition:
 
 def read_conditions(texts: Sequence[str]) -> list[Condition]:
     """
+    Parse the conditions that select turns to ask again, as given by ``--only``.
+
     Raises:
-        InputError: there is none, or one means nothing.
+        InputError: there is none, or one is not understood.
     """
     if not texts:
         raise InputError(f"say which turns are to be asked again: --only {WAYS}")
@@ -130,7 +132,7 @@ class Plan:
 
     @property
     def reason(self) -> str:
-        """What stands beside the turns that it put aside."""
+        """Return the reason that is recorded with each turn that this rerun replaces."""
         return f"rerun {self.number}: {' and '.join(self.only)}"
 
 
@@ -151,7 +153,7 @@ def begin(store: RunStore, conditions: Sequence[Condition]) -> bool:
 
 def plan_for(store: RunStore, conditions: Sequence[Condition]) -> Plan:
     """
-    What asking again the turns of *conditions* takes; the plan in *store* where that was interrupted.
+    Return the plan for asking the turns of *conditions* again; the stored plan if that was interrupted.
 
     Raises:
         InputError: a condition names what the run doesn't have.
@@ -172,7 +174,7 @@ def plan_for(store: RunStore, conditions: Sequence[Condition]) -> Plan:
 
 def _chosen(store: RunStore, conditions: Sequence[Condition]) -> list[tuple[str, str, str, int]]:
     """
-    The turns for which all *conditions* hold.
+    Return the turns for which all *conditions* hold.
 
     Raises:
         InputError: a condition names what the run doesn't have.
@@ -226,15 +228,16 @@ class Rerun:
 
     @classmethod
     def pending(cls, store: RunStore, assembly: Assembly) -> Rerun | None:
-        """The rerun in *store* that was begun and isn't finished."""
+        """Return the rerun in *store* that was begun and isn't finished; None if there is none."""
         plan = _plan(store)
         return None if plan is None or plan.finished else cls(store, plan, assembly)
 
     def plays(self, play: Play, records: Sequence[TurnRecord]) -> list[Play]:
         """
-        What has to be played so that the chosen turns of *play* are asked again; empty when there is none.
+        Return the plays in which the chosen turns of *play* are asked again; empty if none was chosen.
 
-        *records* are those that the run holds of it, by depth.
+        Args:
+            records: The stored records of *play*, by depth.
         """
         depths = sorted(self._left.get((play.conversation.id, play.system.name, play.policy_name), ()))
         if not depths:
@@ -247,7 +250,9 @@ class Rerun:
 
     @staticmethod
     def _stretch(play: Play, records: Sequence[TurnRecord], first: int, last: int) -> Play:
-        """The turns *first* to *last* alone; what a failure kept from being asked after them as well."""
+        """
+        Return the turns *first* to *last* alone; what a failure kept from being asked after them as well.
+        """
         conversation = play.conversation
         if last < len(records):
             conversation = msgspec.structs.replace(conversation, turns=conversation.turns[:last])
@@ -259,7 +264,7 @@ class Rerun:
         return self._store.replace(record, self._plan.reason, and_later=and_later)
 
     def finish(self) -> None:
-        """Everything was asked."""
+        """Record that everything was asked."""
         self._store.set_fact(RERUN, replace(self._plan, turns=(), finished=True))
 
 
@@ -273,7 +278,7 @@ def answers_independent(system: System, policy: Policy) -> bool:
 
 
 def _stretches(depths: Sequence[int]) -> list[tuple[int, int]]:
-    """First and last of each run of neighbours: (2, 3), (7, 7) for 2, 3, 7."""
+    """Return first and last of each run of neighbours: (2, 3), (7, 7) for 2, 3, 7."""
     ends = [a for a, b in pairwise(depths) if b > a + 1] + [depths[-1]]
     starts = [depths[0]] + [b for a, b in pairwise(depths) if b > a + 1]
     return list(zip(starts, ends, strict=True))

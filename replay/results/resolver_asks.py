@@ -30,18 +30,18 @@ def keep_tally(assembly: Assembly, store: RunStore) -> None:
 
 
 def resolver_remarks(store: RunStore) -> list[str]:
-    """What asking a model as resolver took in all sessions of the run, in words."""
+    """Return sentences on what the run asked of its resolver's model, in all sessions; empty if nothing."""
     tallies = [convert_to(one, AskTally) for one in store.events(_ASKED)]
     return [f"resolver: {sentence}" for sentence in total(tallies).sentences()] if tallies else []
 
 
 def estimate_resolver(assembly: Assembly) -> CostEstimate | None:
     """
-    What playing *assembly* once would ask of its resolver; None if that asks no model.
+    Estimate what playing *assembly* once would ask of its resolver's model; None if it has no model.
 
-    As if every system answered every question in words of its own, and nobody had asked before. Their
-    answers, which stand in the prompts, aren't known yet: the recorded ones stand in for them where tokens
-    are guessed. What is asked of the recorded history alone is known, so there the cache is looked into.
+    The estimate assumes that every system words every answer differently and that nothing is cached, apart
+    from what depends on the recorded history alone: that is looked up in the cache. Tokens are estimated with
+    the recorded answers, since the systems' answers aren't known yet.
 
     Raises:
         DatasetError: a conversation can't be read and is not to be skipped.
@@ -79,7 +79,7 @@ def estimate_resolver(assembly: Assembly) -> CostEstimate | None:
 
 def planned_turns(assembly: Assembly) -> int:
     """
-    The turns of *assembly*'s conversations that are to be asked, in all their repeats.
+    Return the number of turns of *assembly*'s conversations that will be asked, in all repeats.
 
     Raises:
         DatasetError: a conversation can't be read and is not to be skipped.
@@ -103,14 +103,14 @@ class _Count:
         self.settled = self.asks = self.cached = self.prompt_tokens = 0
 
     def compared(self, recorded: Document, times: int) -> None:
-        """*recorded* is compared with *times* histories of systems."""
+        """Count that *recorded* is compared with *times* histories of systems."""
         if recorded.turns:
             self._ask(self._resolver.question(recorded, recorded), times)
         else:
             self.settled += times
 
     def read(self, recorded: Document) -> None:
-        """*recorded* is read alone, once for all systems and policies."""
+        """Count that *recorded* is read alone, once for all systems and policies."""
         if not needs_asking(recorded):
             self.settled += 1
             return

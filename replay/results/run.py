@@ -122,7 +122,7 @@ class Run:
         return str(self._needed("id"))
 
     def scenario(self) -> ScenarioFile:
-        """The scenario as it was when the run began."""
+        """Return the scenario as it was when the run began."""
         if self._scenario is None:
             facts = self._needed("scenario")
             self._scenario = parse_scenario(
@@ -149,7 +149,7 @@ class Run:
             return store.outcomes()
 
     def failures(self) -> tuple[FailureReason, ...]:
-        """Each distinct reason why turns failed, most turns first; of turns that were kept one by one."""
+        """Return each distinct reason for failed turns, most turns first; of turns that were kept alone."""
         from replay.statistics.failure_reasons import FailedTurns, failure_reasons
 
         with self._opened() as store:
@@ -161,31 +161,31 @@ class Run:
             return store.fact("load") is not None
 
     def records(self) -> list[TurnRecord]:
-        """Every record, by conversation in the data's order, system, policy and depth."""
+        """Return every record, by conversation in the data's order, system, policy and depth."""
         with self._opened() as store:
             return list(store.records())
 
     def cases(self) -> list[Case]:
-        """Every record with its conversation and what its system was shown before it."""
+        """Return every record with its conversation and what its system was shown before it."""
         from replay.results.verdict_columns import turn_cases
 
         with self._opened() as store:
             return turn_cases(store)
 
     def raw_replies(self) -> Iterator[RawReply]:
-        """Replies as they came, as far as they were kept, in the order of the asks."""
+        """Yield the raw replies, as far as they were kept, in the order of the requests."""
         with self._opened() as store:
             yield from store.raw_replies()
 
     def conversations(self) -> list[Conversation]:
-        """The conversations as the run met them, in the data's order."""
+        """Return the conversations as they were when the run began, in the data's order."""
         with self._opened() as store:
             return list(store.conversations())
 
     def signatures(self) -> dict[str, str]:
         """
-        Signature by policy label; under ``data`` the conversations' count and content hash, under
-        ``tools of NAME`` what a system's calls of tools come to, where it has tools.
+        Return the signature of each policy by its label; of the conversations (count and content hash) under
+        ``data``; and of each system's tools under ``tools of NAME``.
         """
         digest, count = hashlib.sha256(), 0
         with self._opened() as store:
@@ -198,7 +198,7 @@ class Run:
 
     def scorers(self) -> dict[str, Scorer[Any]]:
         """
-        The scorers whose observations the run holds, by label; columns of judges, checks and people last.
+        Return the run's scorers by label; columns of judges, checks and people last.
 
         They combine what was observed and observe nothing: no code that the run names is imported.
         """
@@ -211,29 +211,31 @@ class Run:
             return {**stored_scorers(store).by_label, **of_others}
 
     def judged(self) -> list[JudgeSummary]:
-        """What judging took and how far its repeats lie apart, judge by judge."""
+        """Return a summary of each judge: what judging cost, and how far its repeats lie apart."""
         from replay.results.verdict_columns import judged_of
 
         with self._opened() as store:
             return judged_of(store)
 
     def verdicts(self, judge: str) -> list[StoredVerdict]:
-        """One judge's verdicts with all their evidence, by conversation in the data's order and depth."""
+        """Return one judge's verdicts with all evidence, by conversation in the data's order and depth."""
         with self._opened() as store:
             return list(store.verdicts(judge))
 
     def checks(self) -> list[CheckResult]:
-        """What became of each check, with its turn, by conversation in the data's order, play and depth."""
+        """
+        Return the result of each check with its turn, by conversation in the data's order, play and depth.
+        """
         with self._opened() as store:
             return list(store.checks())
 
     def superseded(self) -> list[SupersededTurn]:
-        """Turns as they were before they were asked again, in the order in which they gave way."""
+        """Return the earlier versions of turns that were asked again, in the order of their replacement."""
         with self._opened() as store:
             return list(store.superseded())
 
     def scored(self) -> tuple[list[TurnRecord], dict[str, ScoreColumn]]:
-        """All records, and the scores of each, by the scorer's label."""
+        """Return all records, and the scores of each, by the scorer's label."""
         scorers = self.scorers()
         with self._opened() as store:
             records = list(store.records())
@@ -241,14 +243,14 @@ class Run:
 
     @contextmanager
     def scored_one_by_one(self) -> Iterator[tuple[Iterator[TurnRecord], dict[str, ScoreColumn]]]:
-        """As ``scored``, for who needs no two records at a time: read as they are asked for."""
+        """Yield an iterator of records, read one by one inside the block, and the scores as in ``scored``."""
         scorers = self.scorers()
         with self._opened() as store, store.snapshot():
             columns = stored_columns(store, list(store.outlines()), scorers)
             yield store.records(), columns
 
     def _outlined(self) -> tuple[list[TurnRecord], dict[str, ScoreColumn]]:
-        """As ``scored``, without texts: what tables count, in a fraction of the memory."""
+        """Return the same as ``scored``, but records without texts, which take much less memory."""
         scorers = self.scorers()
         with self._opened() as store:
             records = list(store.outlines())
@@ -300,7 +302,7 @@ class Run:
         )
 
     def scored_run(self, name: str) -> ScoredRun:
-        """What a comparison needs of the run, under *name*."""
+        """Return the run's records, scores and checks for a comparison, in which it is called *name*."""
         from replay.statistics.run_comparison import ScoredRun
 
         records, scores = self.scored()
@@ -336,7 +338,7 @@ class Run:
 
     def load_summary(self, *, resamples: int = 1000) -> LoadSummary | None:
         """
-        The numbers of a load run, by level, depth and over time; None for a run without load.
+        Return the numbers of a load run, by level, depth and over time; None for a run without load.
 
         Read with narrow queries: memory grows with the turns' numbers alone, some 100 bytes for each.
         """
@@ -349,11 +351,11 @@ class Run:
             return read_load_summary(store, scorers, resamples=resamples, drift=drift)
 
     def depth_table(self, *, resamples: int = 1000, method: IntervalMethod = "t") -> pd.DataFrame:
-        """The depth table as a tidy frame; see ``DepthTable.to_frame`` for its columns."""
+        """Return the depth table as a tidy frame; see ``DepthTable.to_frame`` for its columns."""
         return self._table(*self._outlined(), resamples, method).to_frame()
 
     def turns(self) -> pd.DataFrame:
-        """One row per turn with the columns of ``replay.statistics.turn_frame.turn_columns``."""
+        """Return one row per turn with the columns of ``replay.statistics.turn_frame.turn_columns``."""
         from replay.statistics.turn_frame import turns_frame
 
         return turns_frame(*self.scored())
@@ -387,7 +389,7 @@ class Run:
 
 def newest_run(runs: Path) -> Path:
     """
-    The folder of the run in *runs* that was begun last.
+    Return the folder of the run in *runs* that was begun last.
 
     Raises:
         RunError: there is none.

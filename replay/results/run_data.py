@@ -58,7 +58,12 @@ class DataChanges(msgspec.Struct, frozen=True, kw_only=True):
         return bool(self.unreadable or self.new.count or self.changed.count or self.gone.count)
 
     def sentences(self, way_in: str) -> list[str]:
-        """For a person; *way_in* is the command that takes up what is new."""
+        """
+        Return the changes in words; empty if there are none.
+
+        Args:
+            way_in: The command that adds new conversations to the run.
+        """
         if self.unreadable:
             return [
                 f"The data can't be compared with what the run read of it ({self.unreadable}). The run plays "
@@ -89,7 +94,7 @@ def _told(some: IdSample, one: str, several: str) -> str:
 
 
 def data_remarks(store: RunStore) -> list[str]:
-    """What a report says of the data of the run in *store*, as the last resume found it."""
+    """Return sentences on how the data differed from the run in *store* at its last resume."""
     compared = [convert_to(one, DataChanges) for one in store.events(_COMPARED)]
     remarks = compared[-1].sentences(resume_command(store)) if compared else []
     if before := sum(one.taken_up for one in compared[:-1]):
@@ -98,7 +103,7 @@ def data_remarks(store: RunStore) -> list[str]:
 
 
 def resume_command(store: RunStore) -> str:
-    """The command that takes up new conversations."""
+    """Return the command that adds new conversations to the run."""
     return f"`replay resume {store.folder} --with-new-data`"
 
 
@@ -142,10 +147,16 @@ def read_data(assembly: Assembly, store: RunStore, stop: Event) -> None:
 
 def compare_data(assembly: Assembly, store: RunStore, stop: Event, *, with_new_data: bool) -> DataChanges:
     """
-    How the data of *assembly* differs from the conversations in *store*; new ones are added *with_new_data*,
-    as far as ``data.limit`` lets them in.
+    Compare the data of *assembly* with the conversations in *store*, by content.
 
-    A conversation is known by its content: neither its place in the data matters, nor what it is called.
+    Neither a conversation's position in the data nor its id matters.
+
+    Args:
+        stop: Once it is set, the comparison ends early with no changes.
+        with_new_data: Add new conversations to the run, as far as ``data.limit`` lets them in.
+
+    Returns:
+        The differences. Data that can't be read is one of them, unless *with_new_data*.
 
     Raises:
         DatasetError, PluginError, ScenarioError: *with_new_data*, and the data can't be read.
@@ -174,7 +185,7 @@ def compare_data(assembly: Assembly, store: RunStore, stop: Event, *, with_new_d
 
 
 def _difference(stored: dict[str, str], given: dict[str, str]) -> tuple[list[str], list[str], list[str]]:
-    """Ids of the conversations that are new, changed and gone; contents by id are compared."""
+    """Return ids of the conversations that are new, changed and gone; contents by id are compared."""
     same = {id for id, content in given.items() if stored.get(id) == content}
     elsewhere = Counter(content for id, content in stored.items() if id not in same)
     called_anew = Counter[str]()
@@ -208,7 +219,10 @@ def _add(
     found: dict[str, Conversation],
     limit: int | None,
 ) -> DataChanges:
-    """The changes, once the new conversations that were *found* are added, as far as *limit* lets them in."""
+    """
+    Return the changes, once the new conversations that were *found* are added, as far as *limit* lets them
+    in.
+    """
     new, changed, gone = difference
     names = list(store.conversation_lengths())
     room = len(new) if limit is None else max(0, limit - len(names))

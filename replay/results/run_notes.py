@@ -16,7 +16,12 @@ from replay.store.store import RunStore
 
 
 def run_notes(store: RunStore, judged: Sequence[JudgeSummary]) -> tuple[str, ...]:
-    """Of the run in *store*, *judged* by its judges: data left out, turns asked again, asks, judging."""
+    """
+    Return the notes on the run in *store*: data left out, turns asked again, requests, judging.
+
+    Args:
+        judged: The summaries of the run's judges.
+    """
     left_out = OmissionCounts()
     for turns in store.metadata(LEFT_OUT):
         left_out.add(turns)

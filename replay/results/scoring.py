@@ -76,7 +76,7 @@ class ScorerKeeper:
 
     def entry(self) -> ScorerEntry:
         """
-        What the run is to keep.
+        Return the scorer's entry for the run's database.
 
         Raises:
             PluginError: the scorer fails to combine what it observed.
@@ -110,7 +110,7 @@ class StoredScorers:
 
 
 def stored_scorers(store: RunStore) -> StoredScorers:
-    """Of the run in *store*; none before it is scored."""
+    """Return the scorers that the run in *store* has scores of, and remarks on scores that aren't shown."""
     entries = store.fact(SCORERS) or []
     by_label: dict[str, Scorer[Any]] = {}
     remarks = []
@@ -172,10 +172,10 @@ def build_scorers(choices: Sequence[Choice], folder: Path) -> dict[str, Scorer[A
 
 def chosen_scorers(store: RunStore) -> list[Choice]:
     """
-    The scorers that the run was scored with last; none if it wasn't scored yet.
+    Return the scorers that the run was scored with last; empty if it wasn't scored yet.
 
     Raises:
-        RunError: what the run says of them can't be read.
+        RunError: what is stored of them can't be read.
     """
     try:
         stored = convert_to(store.fact(SCORERS) or [], list[ScorerEntry])
@@ -267,7 +267,7 @@ def _answers_kept(store: RunStore) -> Iterator[None]:
 
 
 def stored_score(record: TurnRecord, value: Any) -> StoredScore:
-    """*value*, observed in *record*, as a run keeps it."""
+    """Return *value*, observed in *record*, in the form that is stored."""
     unscored = value.reason if isinstance(value, Unscored) else None
     shown = None if unscored is not None else value
     return StoredScore(record.conversation, record.system, record.policy, record.depth, shown, unscored)
@@ -276,7 +276,14 @@ def stored_score(record: TurnRecord, value: Any) -> StoredScore:
 def stored_columns(
     store: RunStore, records: Sequence[TurnRecord], scorers: Mapping[str, Scorer[Any]]
 ) -> dict[str, ScoreColumn]:
-    """What *scorers* observed in *records* of the run in *store*, by label."""
+    """
+    Return the stored scores of *records*, a column per scorer, by its label.
+
+    Args:
+        store: The run's database.
+        records: Turn records of that run, in the order that the columns are to have.
+        scorers: The scorers by label.
+    """
     places = {(r.conversation, r.system, r.policy, r.depth): place for place, r in enumerate(records)}
     return {
         label: stored_column(

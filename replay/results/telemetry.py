@@ -71,7 +71,7 @@ class Exporter(Protocol):
 
 def exporters(folder: Path, export: Export) -> list[Exporter]:
     """
-    What exports the run in *folder*, one for each place.
+    Return the exporters of the run in *folder*, one for each destination of *export*.
 
     Raises:
         PluginError: OpenTelemetry's SDK is not installed.
@@ -87,7 +87,10 @@ def exporters(folder: Path, export: Export) -> list[Exporter]:
 @contextmanager
 def exporters_of(folder: Path, file: ScenarioFile, *, since: float = 0.0) -> Iterator[list[Exporter]]:
     """
-    What exports the run in *folder* as its scenario says; none where that says nothing of it.
+    Yield the exporters that the scenario *file* asks for, for the run in *folder*; none if it asks for none.
+
+    Args:
+        since: Export the turns of sessions that began then or later, in seconds since 1970.
 
     Raises:
         PluginError: OpenTelemetry's SDK is not installed.
@@ -118,12 +121,12 @@ def exporters_of(folder: Path, file: ScenarioFile, *, since: float = 0.0) -> Ite
 @asynccontextmanager
 async def export_status(folder: Path, file: ScenarioFile, observer: object) -> AsyncIterator[None]:
     """
-    Around a session of the run in *folder*: its turns are exported as they come, then its scores.
+    Export the run in *folder* during the block: its turns as they come, then its scores.
 
-    What could not be sent is told to the *observer*, and to the log, at the end.
+    At the end, *observer* and the log are told what could not be sent.
 
     Raises:
-        As for ``exporters_of``.
+        PluginError, InputError: as for ``exporters_of``.
     """
     with exporters_of(folder, file, since=time()) as found:
         if not found:

@@ -28,10 +28,10 @@ JUDGED = "judged"
 
 def judged_of(store: RunStore) -> list[JudgeSummary]:
     """
-    What *store* keeps of its judges, in order.
+    Return the summaries of the judges that *store* keeps, in order.
 
     Raises:
-        RunError: it can't be read.
+        RunError: they can't be read.
     """
     try:
         return convert_to(store.fact(JUDGED) or [], list[JudgeSummary])
@@ -40,7 +40,7 @@ def judged_of(store: RunStore) -> list[JudgeSummary]:
 
 
 def verdict_scores(store: RunStore) -> dict[str, StoredScorer]:
-    """The judges' columns as scorers, by the column's name; what they give was had by asking."""
+    """Return a scorer for each of the judges' columns, by the column's name."""
     return {
         column: StoredScorer(signature=one.signature, unit=unit, lower_is_better=unit in COSTS)
         for one in judged_of(store)
@@ -49,7 +49,7 @@ def verdict_scores(store: RunStore) -> dict[str, StoredScorer]:
 
 
 def turn_cases(store: RunStore, level: Level = "turn") -> list[Case]:
-    """The run's turns (or whole conversations), each with what its system was shown before it."""
+    """Return the run's turns (or whole conversations), each with what its system was shown before it."""
     histories: dict[str, dict[str, HistoryShown]] = store.fact("histories") or {}
     conversations = {one.id: one for one in store.conversations()}
     return cases(level, store.records(), conversations, histories)
@@ -70,7 +70,7 @@ class StoredVerdicts:
         self._rubrics = cache(self._read_rubrics)
 
     def scores(self, column: str, records: Sequence[TurnRecord]) -> list[float | Unscored]:
-        """As ``Verdicts``."""
+        """Return the values in a judge's *column* for *records*; see ``Verdicts.scores``."""
         if column not in self._columns:
             return [Unscored(reason=f'not judged by "{column}"')]
         found = self._scores(column)
@@ -80,7 +80,7 @@ class StoredVerdicts:
         return once or values
 
     def rubric(self, judge: str | None, seen: CheckInput) -> CheckOutcome:
-        """As ``Verdicts``."""
+        """Return the stored verdict on the rubric at ``seen.position``; see ``Verdicts.rubric``."""
         names = self._of_rubrics if judge is None else [one for one in self._of_rubrics if one == judge]
         if len(names) != 1:
             several = f"judged by {' and '.join(names)}; the rubric has to say by which"
@@ -115,13 +115,15 @@ def _play(record: TurnRecord) -> _Play:
 
 
 def _rubrics_of(repeats: Sequence[Sequence[Any]]) -> list[Any]:
-    """The rubrics of one verdict: each vote that could be had has all of them, in one order."""
+    """Return the rubrics of one verdict: each vote that could be had has all of them, in one order."""
     votes = [vote["evidence"].get(EVIDENCE) for votes in repeats for vote in votes]
     return next(filter(None, votes), [])
 
 
 def _decided(repeats: Sequence[Sequence[Any]], number: int) -> CheckOutcome:
-    """What the votes, repeat by repeat, come to about the rubric with this *number*."""
+    """
+    Return the outcome of rubric *number*: the majority of the votes in each repeat, then the repeats' mean.
+    """
     replies: list[tuple[Value, str]] = []
     values = []
     for votes in repeats:

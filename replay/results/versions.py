@@ -30,19 +30,19 @@ class PlayedVersion(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def played_by(store: RunStore) -> list[PlayedVersion]:
-    """What the turns of the run in *store* were asked by, in that order."""
+    """Return the program versions that asked turns of the run in *store*, oldest first."""
     first = {"version": store.needed("version"), "policies": store.needed("policies")}
     return [convert_to(one, PlayedVersion) for one in (first, *store.events(_OTHER))]
 
 
 def this_version(assembly: Assembly) -> PlayedVersion:
-    """What asks them now."""
+    """Return the version of this program, with the signatures of *assembly*'s policies."""
     signatures = {label: policy.signature for label, policy in assembly.policies.items()}
     return PlayedVersion(version=__version__, policies=signatures)
 
 
 def with_versions(plays: Iterable[Play], assembly: Assembly, store: RunStore) -> Iterator[Play]:
-    """*plays*; the run in *store* keeps by what they are played, if it is another version than before."""
+    """Yield *plays*; before the first, record this program's version in *store* if it has changed."""
     for number, play in enumerate(plays):
         if number == 0:
             keep_version(assembly, store)
@@ -57,7 +57,7 @@ def keep_version(assembly: Assembly, store: RunStore) -> None:
 
 
 def version_remarks(played: Sequence[PlayedVersion]) -> list[str]:
-    """What to say of a run whose turns were asked by *played*; nothing where that is one."""
+    """Return a sentence if the turns were asked by several versions (*played*); else empty."""
     if len(played) == 1:
         return []
     versions = _unlike(f"convreplay {one.version}" for one in played)
@@ -75,7 +75,7 @@ def version_remarks(played: Sequence[PlayedVersion]) -> list[str]:
 
 
 def version_signatures(played: Sequence[PlayedVersion]) -> dict[str, str]:
-    """Signature by policy label, with everything that its turns were asked by."""
+    """Return the signature of each policy by its label, with all program versions that asked its turns."""
     versions = "+".join(_unlike(one.version for one in played))
     return {
         label: f"policy:{' + '.join(_unlike(one.policies[label] for one in played))}|convreplay:{versions}"
@@ -84,7 +84,7 @@ def version_signatures(played: Sequence[PlayedVersion]) -> dict[str, str]:
 
 
 def _rules(played: Sequence[PlayedVersion], label: str) -> list[str]:
-    """The parts of the policy's signatures that not all of them have."""
+    """Return the parts of the policy's signatures that not all of them have."""
     signatures = [one.policies[label].split("|") for one in played]
     shared = set(signatures[0]).intersection(*signatures)
     return _unlike("|".join(part for part in parts if part not in shared) for parts in signatures)

@@ -211,7 +211,7 @@ class _ActorPlays:
         return bool(self.waiting)
 
     def resize(self, slots: int) -> None:
-        """From now on have so many plays at a time; those beyond it are played to their end."""
+        """Set the number of plays at a time to *slots*; plays beyond it are played to their end."""
         self._slots = slots
         while self._tasks and self._taken < slots:
             self._taken += 1

@@ -51,11 +51,14 @@ async def drive(
     folder: str | Path = ".",
 ) -> AsyncIterator[ConversationDriver]:
     """
-    What plans and keeps conversations under *policy*, for as long as the block lasts.
+    Yield a driver that plans and records conversations under *policy*; it works while the block lasts.
 
-    *policy* is written as in a scenario, or an object. So is *drift*; without ``nlp_workers`` its resolver
-    works in this process. *system* is what the records call the asked system; *folder* is where relative
-    paths start.
+    Args:
+        policy: As written in a scenario, or a policy object.
+        drift: As written in a scenario; without ``nlp_workers`` the resolver works in this process.
+        system: The name of the asked system in the records.
+        on_failure: What follows a failed turn: as ``play.on_failure`` of a scenario.
+        folder: The folder from which relative paths start.
 
     Raises:
         ScenarioError: the policy or the drift detection can't be built.
@@ -97,7 +100,11 @@ def _choices(kind: str, given: Sequence[Any]) -> list[Choice]:
 @code_may_run()
 def made_scorers(scorers: Sequence[Any], folder: Path = Path()) -> dict[str, Scorer[Any]]:
     """
-    *scorers*, written as in a scenario, or objects, by label; relative paths start from *folder*.
+    Build *scorers* and return them by label.
+
+    Args:
+        scorers: Each as written in a scenario, or an object.
+        folder: The folder from which relative paths start.
 
     Raises:
         ScenarioError: one can't be built.
@@ -155,7 +162,7 @@ class ConversationDriver:
         return self._policy.signature
 
     async def plan(self, play: DrivenConversation, depth: int) -> PlannedTurn:
-        """The policy's plan for the turn at *depth* of *play*."""
+        """Return the policy's plan for the turn at *depth* of *play*."""
         return await self._policy.plan(play.conversation, depth, tuple(play.played))
 
     def keep(
@@ -187,7 +194,10 @@ class ConversationDriver:
 
     def turns(self, scorers: Sequence[Any] = ("em", "f1")) -> pd.DataFrame:
         """
-        One row per turn so far, as ``Run.turns``; *scorers* are written as in a scenario, or objects.
+        Return one row per turn so far, as ``Run.turns`` does.
+
+        Args:
+            scorers: Each as written in a scenario, or an object.
 
         Raises:
             ScenarioError, PluginError: a scorer can't be built, or fails.
@@ -199,7 +209,7 @@ class ConversationDriver:
     def depth_table(
         self, scorers: Sequence[Any] = ("em", "f1"), *, resamples: int = 1000, seed: int = 0
     ) -> pd.DataFrame:
-        """The depth table of the turns so far, as ``Run.depth_table``; raises what ``turns`` does."""
+        """Return the depth table of the turns so far, as ``Run.depth_table`` does; errors as in ``turns``."""
         from replay.statistics.depth_table import depth_table
 
         return depth_table(
@@ -233,7 +243,7 @@ class DrivenConversation:
 
     async def next_turn(self) -> ChatRequest | None:
         """
-        What to ask now and which history to show; None where the conversation is over.
+        Return the next question with the history to show; None if the conversation is over.
 
         A turn that the policy doesn't ask (``filter``) is recorded as skipped and passed over.
 

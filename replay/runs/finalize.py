@@ -19,12 +19,15 @@ async def finalizing(
     assembly: Assembly, store: RunStore, observer: object, *, next_step: str
 ) -> AsyncIterator[None]:
     """
-    Around the playing of a run: scores, judges and checks what was answered once it is over.
+    Score, judge and check the run once the block, which plays it, has ended without an error.
 
-    What interrupts or stops the playing is an event of the run; a stop's message then names *next_step*.
+    What interrupts or stops the block is recorded as an event of the run.
+
+    Args:
+        next_step: Says in the message of a stop how to go on.
 
     Raises:
-        PluginError, RunStoppedError: as the playing did.
+        PluginError, RunStoppedError: as the block did.
     """
     try:
         try:

@@ -92,7 +92,7 @@ class TurnFeed:
 
     @asynccontextmanager
     async def read_again_and_again(self) -> AsyncIterator[None]:
-        """While the block lasts, and at its end, tell what has come."""
+        """Report new turns repeatedly while the block lasts, and once more at its end."""
 
         async def keep_reading() -> None:
             while True:

@@ -52,7 +52,7 @@ class LoggedDrift:
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """
-        One row per turn, with JSON values.
+        Yield one row per turn, with JSON values.
 
         ``conversation``, ``depth``, ``turn``, ``question`` (as recorded), ``asked`` (as in the log),
         ``valid`` (null where it was not judged, and ``not_judged`` says why), ``probability`` of drift,
@@ -79,21 +79,21 @@ class LoggedDrift:
             }
 
     def to_frame(self) -> pd.DataFrame:
-        """The ``rows`` as a table; flags may be missing."""
+        """Return the ``rows`` as a table; ``valid`` may be missing."""
         import pandas as pd
 
         frame = pd.DataFrame(self.rows())
         return frame.astype({"valid": "boolean"}) if len(frame) else frame
 
     def by_depth(self) -> tuple[DepthRow, ...]:
-        """Questions, those judged and those invalid at each turn depth, and then at all together."""
+        """Return the numbers of questions, judged and invalid ones at each turn depth, then in total."""
         if not self.records:
             return ()
         (group,) = depth_table(self.records, {}, self.lengths, resamples=0).groups
         return tuple(group.rows)
 
     def depth_table(self) -> pd.DataFrame:
-        """``by_depth`` as a table: ``depth`` (missing for all), ``questions`` and the counts of drift."""
+        """Return ``by_depth`` as a table: ``depth`` (missing for all), ``questions``, counts of drift."""
         import pandas as pd
 
         names = ("depth", "turns", "drift_checked", "not_judged", "invalid", "invalid_share", "edited")
@@ -104,12 +104,20 @@ class LoggedDrift:
 
 def drift(gold: Any, own: Any, *, drift: Mapping[str, Any] | None = None) -> LoggedDrift:
     """
-    Which questions of *gold* drifted in the logs *own*, conversation by conversation of the same id.
+    Detect drift in conversations that a system has already answered.
 
-    Each side is a file or glob pattern in any format that is read, conversations, or a DataFrame with the
-    columns of the ``csv`` reader (``conversation``, ``question``, ``answer``, ...); the recorded answers of
-    *own* are the system's. *drift* is written as in a scenario. Works where an event loop runs, as in a
-    notebook.
+    Each conversation of *own* is compared with the one of the same id in *gold*. Works where an event loop
+    runs, as in a notebook.
+
+    Args:
+        gold: The recorded conversations with gold answers: a file or glob pattern in any format that can be
+            read, conversations, or a DataFrame with the columns of the ``csv`` reader (``conversation``,
+            ``question``, ``answer``, ...).
+        own: The same conversations with the system's answers, given in the same ways.
+        drift: The settings of drift detection, as written in a scenario.
+
+    Returns:
+        The verdict on each question, and counts by turn depth.
 
     Raises:
         InputError: a side can't be read, or the two don't go together.
@@ -141,7 +149,7 @@ def _pairs(
     gold: Sequence[Conversation], own: Sequence[Conversation]
 ) -> tuple[list[tuple[Conversation, Conversation]], int]:
     """
-    The two sides of each conversation, and how many are only in *gold*.
+    Return the two sides of each conversation, and how many are only in *gold*.
 
     Raises:
         InputError: there is a conversation, or a turn, that *gold* doesn't have.

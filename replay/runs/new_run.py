@@ -18,7 +18,7 @@ from replay.store.store import RunStore
 
 def new_store(assembly: Assembly, runs: Path) -> RunStore:
     """
-    A new run below *runs*, open for writing.
+    Create a run below *runs*, and return its database, open for writing.
 
     Raises:
         RunError: its folder can't be made.

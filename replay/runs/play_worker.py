@@ -82,7 +82,7 @@ class _PlayReporter:
         self._parent = parent
 
     def recorded(self, record: TurnRecord) -> None:
-        """Nothing: see above."""
+        """Do nothing: see above."""
 
     def played(self, play: Play) -> None:
         conversation = play.source or play.conversation.id

@@ -88,7 +88,7 @@ async def play_left(
 
 
 def _show_players(store: RunStore, observer: Observer | None, players: Sequence[WorkerProgress]) -> None:
-    """Who plays, to whoever looks at the run, and to an *observer* that listens."""
+    """Store the workers that play the run, and pass them to *observer* if it has a method ``players``."""
     store.set_fact(PLAYERS, as_fact(players))
     if shows := getattr(observer, "players", None):
         shows(players)

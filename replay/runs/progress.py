@@ -41,7 +41,12 @@ class NotebookCell:
         self._handle = display(_bundle("starting", None), raw=True, display_id=True)
 
     def show(self, line: str, share: float | None) -> None:
-        """*share* is how much is done, in [0, 1]; None where that can't be known."""
+        """
+        Show *line* and a bar.
+
+        Args:
+            share: How much is done, in [0, 1]; None if that can't be known.
+        """
         self._handle.update(_bundle(line, share), raw=True)
 
 
@@ -95,7 +100,7 @@ class RunProgress:
             print_lines(self._console, [self._line()])
 
     def expects(self, turns: int) -> None:
-        """That *turns* are to be asked, if no conversation ends early; 0 where that isn't known."""
+        """Expect *turns* to be asked, if no conversation ends early; 0 if that isn't known."""
         self._expected = turns
 
     @property
@@ -123,13 +128,13 @@ class RunProgress:
         self._tell()
 
     def drift_detected(self, drifts: Sequence[Drift], left: int | None) -> None:
-        """That there are verdicts on turns that were asked before; *left* plays wait for theirs."""
+        """Add late verdicts on drift to the counts; *left* plays still wait for theirs."""
         self._invalid += sum(drift.invalid for drift in drifts)
         self._detecting = f"drift: {_some(left, 'conversation')} left to look at" if left else ""
         self._tell()
 
     def players(self, players: Sequence[WorkerProgress]) -> None:
-        """Who plays, where it isn't this process."""
+        """Show the workers that play, if it isn't this process alone."""
         self._players = in_one_line(players)
         self._tell()
 
@@ -158,7 +163,7 @@ class RunProgress:
         print_lines(self._console, [f"{level.name}: {turns} turns ({rate:.0f}/s){met}"])
 
     def noticed(self, sentence: str) -> None:
-        """What is to be known before anything is asked."""
+        """Print a sentence that the user should know before anything is asked."""
         self._console.print(sentence, highlight=False, markup=False, soft_wrap=True)
 
     def judged(self, judge: str, done: int, cases: int) -> None:
@@ -184,7 +189,7 @@ class RunProgress:
             self._tell()
 
     def _shown_line(self) -> Text:
-        """As much as one line of the terminal takes, or it would jump."""
+        """Return the progress line, cut to the terminal's width, since a wrapped line would jump."""
         line = Text(escape_unprintable(self._line()))
         line.truncate(self._console.width - SPINNER_WIDTH, overflow="ellipsis")
         return line

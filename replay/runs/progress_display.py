@@ -10,7 +10,10 @@ from replay.play.engine import Observer
 
 
 def in_notebook() -> bool:
-    """Whether this is a notebook's kernel: Jupyter's, VS Code's, Colab's. IPython on a terminal is none."""
+    """
+    Return whether this runs in a notebook's kernel (Jupyter, VS Code, Colab); False for IPython on a
+    terminal.
+    """
     ipython = sys.modules.get("IPython")  # whoever is in a notebook has it; nobody else is to wait for it
     return getattr(ipython.get_ipython(), "kernel", None) is not None if ipython else False
 
@@ -18,12 +21,15 @@ def in_notebook() -> bool:
 @contextmanager
 def progress_display(observer: Observer | None, progress: bool | None) -> Iterator[Observer | None]:
     """
-    Who is to be told how far a run has come.
+    Yield the observer that is to be told how far a run has come, or None.
 
-    *progress* None shows it in a notebook alone, and only where there is no *observer*.
+    Args:
+        observer: Yielded as it is, if given.
+        progress: True to show progress, False not to; None shows it in a notebook alone, and only without an
+            *observer*.
 
     Raises:
-        ValueError: there is an *observer*, and *progress* is to be shown as well.
+        ValueError: there is an *observer*, and *progress* is true as well.
     """
     if observer is not None and progress:
         raise ValueError("observer and progress=True: give one of them; an observer can show what it likes")

@@ -20,7 +20,11 @@ ALL: Part = (0, 1)
 
 
 def turns_left(assembly: Assembly, store: RunStore) -> int:
-    """How many turns *store* has no record of yet, as if no conversation ended early; 0 of a finished run."""
+    """
+    Return how many turns have no record in *store* yet; 0 of a finished run.
+
+    Conversations that ended early are counted as if they had gone on, so a run may need fewer.
+    """
     lengths = store.conversation_lengths().values()
     asked = len(lengths) if assembly.file.scenario.data.ask == "last" else sum(lengths)
     all_plays = asked * repeats_of(store).times * len(assembly.systems) * len(assembly.policies)
@@ -74,7 +78,7 @@ def _plays_of_part(assembly: Assembly, store: RunStore, part: Part) -> Iterator[
 
 
 def left_of(plays: Sequence[Play], assembly: Assembly, store: RunStore) -> list[Play]:
-    """What is left of *plays*, of one conversation or several, that whoever began them did not finish."""
+    """Return the rest of *plays* (of one or several conversations) that was begun and not finished."""
     store.settle()
     rerun = Rerun.pending(store, assembly)
     repeats = repeats_of(store)
@@ -90,7 +94,7 @@ def left_of(plays: Sequence[Play], assembly: Assembly, store: RunStore) -> list[
 
 
 def _plays(id: str, repeat: int, repeats: Repeats, assembly: Assembly, store: RunStore) -> Iterator[Play]:
-    """The *repeat* of the conversation *id* with each system under each policy, from its beginning."""
+    """Yield the *repeat* of the conversation *id* with each system under each policy, from its beginning."""
     conversation = store.conversation(id)
     for system in assembly.systems:
         for name, policy in assembly.asking.items():

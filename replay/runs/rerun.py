@@ -28,7 +28,7 @@ from replay.store.store import RunStore
 
 def count_chosen(folder: str | Path, only: Sequence[str]) -> int:
     """
-    How many turns ``rerun_async`` would be about; of one that was interrupted, the number it began with.
+    Return how many turns ``rerun_async`` would ask again; of an interrupted rerun, the number it began with.
 
     Raises:
         RunError, InputError: as for ``rerun_async``.

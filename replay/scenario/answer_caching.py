@@ -15,15 +15,15 @@ from replay.scenario.sections import Scenario, SystemSection
 
 
 def open_disk_cache(cache: Path | None, folder: Path) -> DiskCache | None:
-    """What keeps answers in the folder *cache*, relative to the scenario's *folder*; None for nothing."""
+    """Return the answer cache in the folder *cache*, relative to *folder*, or None if *cache* is None."""
     return None if cache is None else DiskCache(folder / cache.expanduser() / FILE)
 
 
 def answer_cache(section: SystemSection, disk: DiskCache | None, folder: Path) -> AnswerCache | None:
     """
-    The answers of *section*'s system among those on *disk*; None where it is to be asked every time.
+    Return the cache of *section*'s system on *disk*; None if the system is to be asked every time.
 
-    Found by its name as well, so that a system that is there twice can be compared with itself.
+    Its key includes the system's name, so that a system that is listed twice can be compared with itself.
     """
     if disk is None or section.cache is False:
         return None
@@ -36,7 +36,14 @@ def answer_cache(section: SystemSection, disk: DiskCache | None, folder: Path) -
 def check_answer_cache(
     scenario: Scenario, systems: Sequence[System | None], fault: Callable[[str, str], None], *, is_begun: bool
 ) -> None:
-    """Where answers can't be kept, or would not be what they seem. A run that *is_begun* goes on without."""
+    """
+    Report as a *fault* each place where answers can't be cached, or where a cached answer would mislead.
+
+    Args:
+        systems: The built systems, in the order of the scenario; None for one that could not be built.
+        fault: Called with a key path and a message.
+        is_begun: The run has begun: it goes on without a cache that can't be used.
+    """
     cache = scenario.play.cache
     for index, section in enumerate(scenario.systems):
         if cache is None and section.cache:
@@ -66,7 +73,7 @@ def check_answer_cache(
 
 
 def _unusable(disk: DiskCache) -> str | None:
-    """Why nothing could be found in *disk*, where all would be asked without a word."""
+    """Return why *disk* can't be used, if so; unreported, every answer would be asked again."""
     assert disk.path is not None
     folder = disk.path.parent
     if folder.exists() and not folder.is_dir():

@@ -77,7 +77,7 @@ class Assembly:
 
     @property
     def service(self) -> CoreferenceService:
-        """What reads questions, of an assembly that lacks nothing."""
+        """The coreference service; only of an assembly that was built completely."""
         assert self.resolving is not None
         return self.resolving
 
@@ -92,7 +92,7 @@ class Assembly:
 
     @property
     def detector(self) -> DriftDetector | None:
-        """What the policies compare histories with; None where none of them does."""
+        """The drift detector of the first policy that detects drift; None if no policy does."""
         for policy in self.policies.values():
             detector = getattr(policy, "detector", None)
             if isinstance(detector, DriftDetector) and getattr(policy, "detect", True):
@@ -131,7 +131,10 @@ class Assembly:
 
     def conversations(self, on_bad: Callable[[DatasetError], None] | None) -> Iterator[Conversation]:
         """
-        The scenario's conversations, read as they are needed.
+        Yield the scenario's conversations, read as they are needed.
+
+        Args:
+            on_bad: Called with the error of each conversation that can't be read; None to raise it.
 
         Raises:
             ScenarioError: there are ``data_faults``.
@@ -165,7 +168,16 @@ def assemble(file: ScenarioFile, *, data_is_read: bool = False) -> Assembly:
 
 
 def try_assemble(file: ScenarioFile, *, data_is_read: bool = False) -> tuple[Assembly, list[Fault]]:
-    """What of *file* can be built without code that may not run here; and all faults, in file order."""
+    """
+    Build as much of *file* as needs no code that may not run here.
+
+    Args:
+        data_is_read: The conversations are stored already: data that can't be read is no fault, and is kept
+            in ``Assembly.data_faults``.
+
+    Returns:
+        The parts that could be built, and all faults in the order of the file.
+    """
     scenario = file.scenario
     builder = PartBuilder(file.folder)
     builder.read_prices(scenario.prices)
@@ -229,7 +241,10 @@ def try_assemble(file: ScenarioFile, *, data_is_read: bool = False) -> tuple[Ass
 def _plugin_endpoints(
     scenario: Scenario, service: CoreferenceService | None, policies: Mapping[str, Policy | None]
 ) -> Iterator[tuple[str, Adapter]]:
-    """What the resolver and the policies' rewriters and users ask, by the key path of their entry."""
+    """
+    Yield the adapters that the resolver and the policies' rewriters and users ask, by key path of their
+    entry.
+    """
     if service is not None and service.asked is not None:
         yield "drift.resolver", service.asked.model.adapter
     for index, choice in enumerate(scenario.policies):
@@ -244,14 +259,18 @@ def _asked_by(policy: Policy | None) -> object:
 
 
 def _all(parts: Mapping[str, T | None]) -> dict[str, T]:
-    """*parts*, none of which failed."""
+    """Return *parts*, none of which failed."""
     return {label: part for label, part in parts.items() if part is not None}
 
 
 def detector_of(
     builder: PartBuilder, service: CoreferenceService | None, drift: DriftSection
 ) -> DriftDetector | None:
-    """What detects drift as *drift* says; *builder* has the faults."""
+    """
+    Return a drift detector with the settings of *drift*; None without *service*.
+
+    Faults, such as settings that contradict each other, are added to *builder*.
+    """
     if drift.mode != "evalconvqa":
         for key, chosen in (("match", drift.match != "f1"), ("skip_entity", not drift.skip_entity)):
             if chosen:

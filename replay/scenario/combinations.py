@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def check_in_memory(builder: PartBuilder, file: ScenarioFile) -> None:
-    """An object of this process can't be found by another."""
+    """Report objects of this process that another process would have to find."""
     drift, load = file.scenario.drift, file.scenario.load
     if is_in_memory(drift.resolver) and drift.nlp_workers:
         builder.fault("drift.nlp_workers", "a resolver from memory works in this process alone; give 0")
@@ -31,7 +31,7 @@ def check_in_memory(builder: PartBuilder, file: ScenarioFile) -> None:
 
 
 def check_workers(builder: PartBuilder, file: ScenarioFile) -> None:
-    """A process that has no conversation to play is none, and a load has processes of its own."""
+    """Report more worker processes than conversations that are played at a time, and any in a load run."""
     play = file.scenario.play
     if file.scenario.load and play.workers != 1:
         builder.fault("play.workers", "a load run has load.workers for that; leave this one out")
@@ -41,7 +41,7 @@ def check_workers(builder: PartBuilder, file: ScenarioFile) -> None:
 
 
 def check_cluster(builder: PartBuilder, file: ScenarioFile) -> None:
-    """The nodes of a cluster have neither this machine's processes nor its memory and disk."""
+    """Report settings that need this machine's processes, memory or disk, if a cluster's nodes play."""
     scenario, here = file.scenario, 'or play it here (--on here, on="here")'
     if scenario.cluster is None:
         return
@@ -62,7 +62,7 @@ def check_cluster(builder: PartBuilder, file: ScenarioFile) -> None:
 
 
 def check_repeats(builder: PartBuilder, file: ScenarioFile, systems: list[System | None]) -> None:
-    """A load has its own way to play conversations again, and a seed has to reach somebody."""
+    """Report repeats under load, which repeats conversations itself, and a seed that no system takes."""
     play = file.scenario.play
     if file.scenario.load and (play.repeats > 1 or play.seed_per_repeat):
         key = "repeats" if play.repeats > 1 else "seed_per_repeat"
@@ -79,7 +79,7 @@ def check_repeats(builder: PartBuilder, file: ScenarioFile, systems: list[System
 def check_judge_names(
     builder: PartBuilder, judges: Sequence[Panel | None], scorers: Mapping[str, object]
 ) -> None:
-    """Results are kept by name, those of scorers, judges and checks side by side."""
+    """Report names that several scorers, judges or checks share: results are stored by name."""
     if ALL_CHECKS in scorers:
         index = list(scorers).index(ALL_CHECKS)
         builder.fault(
@@ -100,7 +100,7 @@ def check_history(
     systems: list[System | None],
     policies: Mapping[str, Policy | None],
 ) -> None:
-    """A history that the system keeps can't be chosen by anyone else, nor shown what it never answered."""
+    """Report settings that would choose the history of a system that keeps its own."""
     keepers = [s.name for s in systems if s and s.adapter.history == "server"]
     if file.scenario.data.ask == "last":
         _check_recorded_history(builder, file, keepers, policies)
@@ -130,7 +130,7 @@ def check_history(
 def _check_recorded_history(
     builder: PartBuilder, file: ScenarioFile, keepers: list[str], policies: Mapping[str, Policy | None]
 ) -> None:
-    """Where only the last turn is asked, there is no history but the recorded one."""
+    """Report systems and policies that need a history of their own where only the last turn is asked."""
     for name in keepers:
         builder.fault(
             "data.ask",

@@ -50,7 +50,7 @@ class ExpectedChecks:
             self._faults[fault] = first, count + 1
 
     def _problem(self, one: Expectation) -> Iterator[tuple[str, str]]:
-        """Key path and message of what keeps *one* from being looked at."""
+        """Yield key path and message of what keeps *one* from being looked at."""
         check = check_of(one)
         if isinstance(check, CheckedScorer):
             try:
@@ -75,7 +75,7 @@ class ExpectedChecks:
             yield "judges", f'no judge gives "{name}"{nearest(name, self._columns)} (known: {known})'
 
     def remarks(self) -> Iterator[str]:
-        """How many there are, for a person."""
+        """Yield a sentence with the number of checks by kind; nothing if there are none."""
         total = self._kinds.total()
         if total:
             listed = ", ".join(f"{kind} {count}" for kind, count in self._kinds.most_common())

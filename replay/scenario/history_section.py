@@ -43,7 +43,7 @@ class HistorySection(Section):
 def with_views(
     policies: Mapping[str, Policy | None], choices: Sequence[Choice | None], faults: list[Fault]
 ) -> dict[str, Policy | None]:
-    """*policies* by label, with the views that their *choices* have; *faults* gets what is wrong."""
+    """Return *policies* by label, each with the history view that its choice sets; add faults to *faults*."""
     viewed = dict(policies)
     for index, choice in enumerate(choices):
         if choice is None or HISTORY not in choice.settings:

@@ -55,7 +55,10 @@ class ImportedFiles:
                 return
 
     def _find(self, name: str, place: Path) -> bool:
-        """Whether the first part of *name* is a module in the folder *place*, which is then taken in."""
+        """
+        Add the files of module *name* in the folder *place*; return whether any part of the name was found
+        there.
+        """
         found = False
         for part in filter(None, name.split(".")):
             package, module = place / part, place / f"{part}.py"
@@ -71,7 +74,7 @@ class ImportedFiles:
 
 
 def _module_names(tree: ast.AST) -> Iterator[tuple[int, str]]:
-    """Each module that *tree* may import: how many dots are before its name, and that."""
+    """Yield each module that *tree* may import: how many dots are before its name, and that."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from ((0, one.name) for one in node.names)
@@ -82,7 +85,7 @@ def _module_names(tree: ast.AST) -> Iterator[tuple[int, str]]:
 
 
 def _own_places() -> Iterator[Path]:
-    """The folders of the search path of modules that nothing is installed in."""
+    """Yield the folders of the search path of modules that nothing is installed in."""
     paths = sysconfig.get_paths()
     installed = [paths[key] for key in ("stdlib", "platstdlib", "purelib", "platlib")]
     installed += [*site.getsitepackages(), site.getusersitepackages()]

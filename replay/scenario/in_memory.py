@@ -20,13 +20,13 @@ ASKED_BY = frozenset({"question", "request"})
 
 def in_plain_form(scenario: Mapping[str, Any]) -> dict[str, Any]:
     """
-    *scenario* in the forms that a file has, objects in the place of their names.
+    Return *scenario* in the form that a file has, with names in place of objects.
 
     ``data: [Conversation, ...]`` becomes ``data: {path: ...}``; a function as ``adapter`` the ``target`` of
     ``python``; an object among policies or scorers is called by its class.
 
     Raises:
-        ScenarioError: what stands among the conversations is none.
+        ScenarioError: an item among the conversations is none.
     """
     plain = dict(scenario)
     data = plain.get("data")
@@ -67,7 +67,7 @@ def _conversations(given: Any) -> list[Conversation]:
 
 
 def _what_is_wrong(given: Any) -> str | None:
-    """Why *given* is no conversation that can be stored and played; its classes look at no field's type."""
+    """Return why *given* is no conversation that can be stored and played; None if it is one."""
     if not isinstance(given, Conversation):
         return f"is a {type(given).__name__}, not a replay.Conversation"
     try:

@@ -64,7 +64,7 @@ class JudgeSection(Section):
 
 
 def build_panels(builder: PartBuilder, choices: Sequence[Choice | None]) -> list[Panel | None]:
-    """The panels of a scenario's ``judges``; None for what can't be built."""
+    """Build the panels of a scenario's ``judges``; None for one that can't be built."""
     return [
         None if choice is None else build_panel(builder, choice, f"judges[{index}]")
         for index, choice in enumerate(choices)
@@ -72,7 +72,12 @@ def build_panels(builder: PartBuilder, choices: Sequence[Choice | None]) -> list
 
 
 def build_panel(builder: PartBuilder, choice: Choice, name_at: str) -> Panel | None:
-    """The panel that *choice* describes, or None: *builder* has what is wrong with it, below *name_at*."""
+    """
+    Build the panel that *choice* describes; None if it has faults, which are added to *builder*.
+
+    Args:
+        name_at: The key path of the choice.
+    """
     at, faults_before = f"{name_at}.{choice.settings_key}", len(builder.faults)
     section = _section(builder, choice, at)
     name = choice.called or (section and section.name) or choice.name.rpartition(":")[2]
@@ -115,7 +120,7 @@ def _judge(builder: PartBuilder, choice: Choice, name: str, name_at: str, at: st
 
 
 def _own_settings(builder: PartBuilder, choice: Choice, factory: Factory, at: str) -> dict[str, Any]:
-    """The judge's own settings; those that neither it nor every judge has are faults."""
+    """Return the judge's own settings; those that neither it nor every judge has are faults."""
     settings = {k: v for k, v in choice.settings.items() if k not in JudgeSection.model_fields}
     model = settings_model(factory, ("folder", _PROVIDED))
     if model.model_config.get("extra") == "allow":

@@ -42,7 +42,7 @@ class NamedFiles:
 
 def named_files(file: ScenarioFile) -> NamedFiles:
     """
-    What *file* names.
+    Return the files that *file* names, its own code and what that imports included.
 
     Raises:
         ScenarioError: ``cluster.files`` names what isn't there.
@@ -69,7 +69,7 @@ def named_files(file: ScenarioFile) -> NamedFiles:
 
 
 def _files_to_play(file: ScenarioFile) -> dict[str, Any]:
-    """What of *file* it takes to play."""
+    """Return the content of *file* without the sections and paths that playing elsewhere doesn't need."""
     content = file.scenario.model_dump(exclude=_ELSEWHERE)
     content["data"].pop("path")
     content["play"].pop("cache")
@@ -77,7 +77,9 @@ def _files_to_play(file: ScenarioFile) -> dict[str, Any]:
 
 
 def _texts(value: Any, key: str) -> Iterator[tuple[str, str]]:
-    """Each text in *value*, a part of a scenario under *key*, after the key that it stands under itself."""
+    """
+    Yield each text in *value*, a part of a scenario under *key*, after the key that it stands under itself.
+    """
     if isinstance(value, Mapping):
         for name, item in value.items():
             yield from _texts(item, str(name))
@@ -90,10 +92,10 @@ def _texts(value: Any, key: str) -> Iterator[tuple[str, str]]:
 
 def _cluster_files(file: ScenarioFile) -> Iterator[Path]:
     """
-    What ``cluster.files`` names.
+    Yield the files that ``cluster.files`` names, those in folders included.
 
     Raises:
-        ScenarioError: nothing is there.
+        ScenarioError: a pattern matches no file.
     """
     faults = []
     for index, pattern in enumerate(file.scenario.cluster.files if file.scenario.cluster else ()):
@@ -108,7 +110,7 @@ def _cluster_files(file: ScenarioFile) -> Iterator[Path]:
 
 
 def _inside(folder: Path) -> Iterator[Path]:
-    """The files in *folder* and below, in order."""
+    """Yield the files in *folder* and below, in order."""
     for path in sorted(folder.iterdir()):
         if path.name.startswith(".") or path.name in _LEFT_OUT:
             continue

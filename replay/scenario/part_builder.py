@@ -64,7 +64,7 @@ class PartBuilder:
         self.faults.append(Fault(path=path, message=message))
 
     def factory(self, kind: Kind, name: str, at: str) -> Factory | None:
-        """The plug-in called *name*, not yet built."""
+        """Load the plug-in called *name*, and return what builds it; None, with a fault, if that fails."""
         try:
             return load(kind, name, self.folder)
         except CodeNotRunError as error:
@@ -84,7 +84,17 @@ class PartBuilder:
         settings_at: str,
         provided: Mapping[str, Any] | None = None,
     ) -> T | None:
-        """What *factory*, which is called *name*, makes of *settings*."""
+        """
+        Build a part from *settings*; note a fault and return None if that fails.
+
+        Args:
+            factory: Called with the settings.
+            name: The plug-in's name, for messages.
+            protocol: What the part has to implement.
+            name_at: The key path of the name in the scenario.
+            settings_at: The key path of the settings.
+            provided: Arguments that are not settings, by parameter name.
+        """
         try:
             made = build(factory, settings, provided=provided, folder=self.folder, key_path=settings_at)
         except ScenarioError as error:
@@ -104,7 +114,7 @@ class PartBuilder:
     def plugin(
         self, kind: Kind, name: str, settings: Mapping[str, Any], protocol: type[T], **where: Any
     ) -> T | None:
-        """The plug-in called *name* with *settings*; the rest is what ``built`` takes."""
+        """Load and build the plug-in called *name* with *settings*; *where* is passed on to ``build``."""
         factory = self.factory(kind, name, where["name_at"])
         return None if factory is None else self.build(factory, name, settings, protocol, **where)
 
@@ -118,9 +128,11 @@ class PartBuilder:
         **provided: Any,
     ) -> dict[str, T | None]:
         """
-        Plug-ins of one kind by label, from the section that is called as they are.
+        Build the plug-ins of the section *kind*, and return them by label; None for one that can't be built.
 
-        The setting *not_theirs* is every plug-in's, and none gets to see it.
+        Args:
+            not_theirs: A setting that is allowed for every plug-in and is not passed to any.
+            provided: Arguments that are not settings, by parameter name.
         """
         self.check_unique([choice.label if choice else None for choice in choices], kind)
         return {
@@ -140,7 +152,7 @@ class PartBuilder:
     def policies(
         self, choices: Sequence[Choice | None], *, detector: DriftDetector | None
     ) -> dict[str, Policy | None]:
-        """Policies by label; without a *detector* they only serve to find faults."""
+        """Build the policies by label; without a *detector* this only serves to find faults."""
         protocol: type[Any] = Policy if detector else object  # a signature may name the detector's
         made: dict[str, Policy | None] = self.choices(
             "policies", choices, protocol, not_theirs=HISTORY, detector=detector
@@ -148,7 +160,7 @@ class PartBuilder:
         return with_views(made, choices, self.faults)
 
     def scorers(self, choices: Sequence[Choice | None]) -> dict[str, Scorer[Any] | None]:
-        """Scorers by label. What one will need is best missed before anything was asked."""
+        """Build the scorers by label; what one needs and lacks is known before anything is asked."""
         scorers: dict[str, Scorer[Any] | None] = self.choices("scorers", choices, Scorer)  # type: ignore[type-abstract]
         for index, choice in enumerate(choices):
             scorer = choice and scorers[choice.label]
@@ -181,7 +193,13 @@ class PartBuilder:
     def systems(
         self, sections: Sequence[SystemSection | None], *, keep_raw: bool = False, cache: Path | None = None
     ) -> list[System | None]:
-        """*keep_raw* is what holds where a section says nothing of it, *cache* the folder for answers."""
+        """
+        Build the systems; None for one that can't be built.
+
+        Args:
+            keep_raw: Whether to keep raw replies where a section doesn't say.
+            cache: The folder for cached answers.
+        """
         self.check_unique([section.name if section else None for section in sections], "systems")
         answers = open_disk_cache(cache, self.folder)
         return [
@@ -205,7 +223,7 @@ class PartBuilder:
         )
 
     def adapter(self, name: str, settings: Mapping[str, Any], at: str) -> Adapter | None:
-        """The adapter of the entry *at*."""
+        """Build the adapter of the entry *at*; None if that fails."""
         places = {"name_at": f"{at}.adapter", "settings_at": f"{at}.settings"}
         made = self.plugin("adapters", name, settings, Adapter, **places)  # type: ignore[type-abstract]
         if made is not None:
@@ -243,7 +261,7 @@ class PartBuilder:
         return self.plugin("readers", data.format, data.settings, Reader, **places)  # type: ignore[type-abstract]
 
     def in_memory_conversations(self, data: DataSection) -> Sequence[Conversation] | None:
-        """The conversations, where they come from memory."""
+        """Return the conversations if they come from memory, else None."""
         if not is_in_memory(data.path):
             return None
         for key in ("format", "settings"):
@@ -277,12 +295,12 @@ class PartBuilder:
 
 
 def politeness(section: LimitSection | None) -> RateLimit | None:
-    """The limit that *section* describes."""
+    """Return the rate limit that *section* describes; None without *section*."""
     return RateLimit(section.asks, section.per_s) if section else None
 
 
 def _another_kind(made: object) -> str:
-    """What *made* is instead, and where to learn how it is made."""
+    """Return the end of a message: which kind of plug-in *made* is, or where to read how one is made."""
     from replay.scorers.judges.judge import Judge
 
     known: Mapping[str, type] = {

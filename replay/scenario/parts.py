@@ -27,7 +27,7 @@ class ScenarioPart(NamedTuple):
 
 
 def parts_of(scenario: Scenario) -> Iterator[ScenarioPart]:
-    """All entries of *scenario* that name plug-ins, in the order in which they play their parts."""
+    """Yield all entries of *scenario* that name plug-ins, from the reader to the judges."""
     data, drift = scenario.data, scenario.drift
     if data.format is not None:
         yield ScenarioPart("reader", "data.format", "data.settings", data.format, data.settings)
@@ -65,14 +65,14 @@ class EndpointSettings:
 
     @property
     def own_hosts(self) -> list[str]:
-        """Those that the adapter says itself."""
+        """The hosts that the adapter declares; empty if it declares none."""
         return list(getattr(self.adapter, "hosts", ()))
 
 
 def endpoint_settings(
     part: ScenarioPart, folder: Path, adapters: Mapping[str, Adapter]
 ) -> Iterator[EndpointSettings]:
-    """The settings of *part* apart from those of the adapters that it names, and each of theirs."""
+    """Yield the settings of *part* without those of its adapters, and then those of each adapter."""
     yield EndpointSettings(at=part.settings_at, settings=_without_adapters(part.settings))
     for at, name, settings in _adapters_in(part.settings, part.settings_at):
         yield EndpointSettings(
@@ -83,7 +83,7 @@ def endpoint_settings(
 
 
 def _adapters_in(value: Any, at: str) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
-    """Where the settings of each adapter in *value* stand, its name, and they."""
+    """Yield for each adapter in *value* the key path of its settings, its name and the settings."""
     if isinstance(value, Mapping):
         name, settings = value.get("adapter"), value.get("settings")
         if isinstance(name, str):
@@ -107,7 +107,7 @@ def _without_adapters(value: Any) -> Any:
 
 
 def _defaults(adapter: str, folder: Path) -> dict[str, str]:
-    """The texts among the defaults of the settings of *adapter*, such as an address."""
+    """Return the texts among the defaults of the settings of *adapter*, such as an address."""
     try:
         parameters = inspect.signature(load("adapters", adapter, folder)).parameters.values()
     except (PluginError, CodeNotRunError, TypeError, ValueError):

@@ -50,10 +50,10 @@ def read_scenario(path: Path) -> ScenarioFile:
 
 def text_of(path: Path) -> str:
     """
-    What stands in the file at *path*.
+    Return the text of the UTF-8 file at *path*, without a byte order mark.
 
     Raises:
-        ScenarioError: it can't be read.
+        ScenarioError: it can't be read, or isn't UTF-8.
     """
     try:
         return path.read_text("utf-8-sig")
@@ -64,9 +64,12 @@ def text_of(path: Path) -> str:
 
 def parse_scenario(text: str, *, source: str, folder: Path, only_read: bool = False) -> ScenarioFile:
     """
-    The scenario in *text*; *source* names it in messages, *folder* is what its paths start from.
+    Parse and check the scenario in *text*.
 
-    With *only_read* the faults of plug-ins' settings are not looked for, which takes making the plug-ins.
+    Args:
+        source: Names the text in messages.
+        folder: The folder from which relative paths start.
+        only_read: Don't check the settings of plug-ins, which needs building them.
 
     Raises:
         ScenarioError: it has faults; all of them at once.
@@ -109,7 +112,7 @@ def _checked(file: dict[str, Any], faults: list[Fault], *, only_read: bool = Fal
 
 
 def add_lines(faults: Sequence[Fault], lines: Lines) -> list[Fault]:
-    """*faults* with their lines, in file order."""
+    """Return *faults* with their lines, in file order."""
     with_lines = [replace(fault, line=fault.line or lines.of(fault.path)) for fault in faults]
     return sorted(with_lines, key=lambda fault: fault.line or 0)
 
@@ -196,7 +199,10 @@ def with_cluster(file: ScenarioFile, on: str | None) -> ScenarioFile:
 
 def read_choices(texts: Sequence[str], option: str) -> list[Choice]:
     """
-    Plug-in choices from a command line, each written as in a scenario: a name or a YAML mapping.
+    Parse plug-in choices from a command line, each written as in a scenario: a name or a YAML mapping.
+
+    Args:
+        option: The option's name, for messages.
 
     Raises:
         ScenarioError: a text is neither.

@@ -19,9 +19,13 @@ from replay.scenario.sections import DataSection, DriftSection, Scenario, System
 
 def settings_faults(raw: Mapping[str, Any], folder: Path) -> list[Fault]:
     """
-    What is wrong with the plug-ins and their settings in a scenario that has other faults as well.
+    Return the faults of the plug-ins and their settings in a scenario that has other faults as well.
 
-    Only sections that are sound but for unknown keys are looked at; the others are reported already.
+    Only sections that are valid but for unknown keys are checked; the others are reported already.
+
+    Args:
+        raw: The scenario file's content.
+        folder: The folder from which relative paths start.
     """
     builder = PartBuilder(folder)
     systems = _valid_entries(SystemSection, raw.get("systems"))
@@ -51,7 +55,7 @@ def _valid_entries(kind: Any, values: Any) -> list[Any]:
 
 
 def _valid(kind: Any, value: Any) -> Any:
-    """*value* as *kind*, unknown keys aside; None where it is not sound in itself."""
+    """Return *value* as *kind*, unknown keys aside; None where it is not sound in itself."""
     if isinstance(kind, type) and issubclass(kind, BaseModel) and isinstance(value, Mapping):
         value = {key: value[key] for key in kind.model_fields if key in value}
     try:

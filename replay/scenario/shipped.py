@@ -15,27 +15,27 @@ _DATA_SUFFIXES = (".jsonl", ".ndjson", ".csv", ".tsv", ".parquet", ".arrow", ".x
 
 
 def shipped_folder() -> Path:
-    """Where the shipped scenarios lie: inside an installed wheel, or beside a checkout's package."""
+    """Return the folder of the shipped scenarios: in an installed wheel, or beside a checkout's package."""
     package = Path(__file__).resolve().parents[1]
     installed = package / "_scenarios"
     return installed if installed.is_dir() else package.parent / "scenarios"
 
 
 def _shipped_scenarios() -> dict[str, Path]:
-    """The shipped scenarios by name: one file each, or a folder with all that it needs."""
+    """Return the shipped scenarios by name: one file each, or a folder with all that it needs."""
     folder = shipped_folder()
     files = {path.stem: path for path in folder.glob("*.yaml")}
     return files | {path.parent.name: path for path in folder.glob("*/scenario.yaml")}
 
 
 def shipped_names() -> list[str]:
-    """Names of the shipped scenarios, sorted."""
+    """Return the names of the shipped scenarios, sorted."""
     return sorted(_shipped_scenarios())
 
 
 def find_scenario(name: str) -> Path:
     """
-    The scenario file that *name* means: a path, its folder (``scenario.yaml``), or a shipped scenario's name.
+    Return the file of the scenario *name*: a file, a folder with ``scenario.yaml``, or a shipped scenario.
 
     Raises:
         InputError: there is none of them, or it is a file of data.

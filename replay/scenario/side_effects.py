@@ -63,7 +63,7 @@ class SideEffects:
     """Files outside the scenario's folder, each with the parts that read it."""
 
     def lines(self) -> Iterator[tuple[str, str]]:
-        """Each line's label, empty where it is that of the line before, and its text."""
+        """Yield each line's label, empty if it repeats that of the line before, and its text."""
         sent = [one.text for one in self.sends]
         if self.runs:
             sent.append("the whole environment to what it runs")
@@ -82,7 +82,11 @@ def _with_users(by_what: Mapping[str, Sequence[str]]) -> list[str]:
 
 
 def side_effects(assembly: Assembly) -> SideEffects:
-    """What playing and judging *assembly*'s scenario does beyond replaying, as far as it could be built."""
+    """
+    Return what playing and judging *assembly*'s scenario runs, contacts, sends and reads beyond replaying.
+
+    A part that could not be built, since its code may not run, is listed as code to run.
+    """
     scenario, folder, adapters = assembly.file.scenario, assembly.file.folder, assembly.adapters
     runs: dict[str, dict[str, None]] = {}
     talks_to: dict[str, dict[str, None]] = {}
@@ -126,17 +130,17 @@ def side_effects(assembly: Assembly) -> SideEffects:
 
 
 def _hosts(asked: EndpointSettings) -> tuple[str, ...]:
-    """As the adapter says, or else as its settings do."""
+    """Return the hosts that the adapter declares, or else the addresses in its settings."""
     settings = {"url": asked.own_hosts} if hasattr(asked.adapter, "hosts") else asked.settings
     return tuple(dict.fromkeys(addresses_in(settings)))
 
 
 def _sent_variables(value: Any, at: str, to: tuple[str, ...]) -> Iterator[SentVariable]:
     """
-    The variables that settings in *value* name.
+    Yield the variables that settings in *value* name.
 
-    They go to the addresses that stand with them, beside which others have variables of their own, as the
-    one where an access token is to be had; else *to* those of what they stand in.
+    They go to the addresses that stand with them, beside which others have variables of their own, as the one
+    where an access token is to be had; else *to* those of what they stand in.
     """
     if isinstance(value, Mapping):
         own = {key: item for key, item in value.items() if not _names_variables(item)}
@@ -156,7 +160,7 @@ def _names_variables(value: Any) -> bool:
 
 
 def _variables(value: Any, at: str) -> Iterator[tuple[str, str]]:
-    """The variables in *value*: a name, or a text with ``${NAME}`` in it, or a mapping to such."""
+    """Yield the variables in *value*: a name, or a text with ``${NAME}`` in it, or a mapping to such."""
     if isinstance(value, Mapping):
         for key, item in value.items():
             yield from _variables(item, f"{at}.{key}")
@@ -166,7 +170,9 @@ def _variables(value: Any, at: str) -> Iterator[tuple[str, str]]:
 
 
 def _models(settings: Mapping[str, Any], folder: Path) -> Iterator[str]:
-    """The folders with language models: their weights may be pickles, and their configuration names code."""
+    """
+    Yield the folders with language models: their weights may be pickles, and their configuration names code.
+    """
     for key in ("model", "path"):
         model = settings.get(key)
         if isinstance(model, str) and model and os.path.isdir(folder / model):
@@ -174,7 +180,7 @@ def _models(settings: Mapping[str, Any], folder: Path) -> Iterator[str]:
 
 
 def _files(value: Any, folder: Path) -> Iterator[str]:
-    """The texts in *value* that name files which lie elsewhere than in *folder*."""
+    """Yield the texts in *value* that name files which lie elsewhere than in *folder*."""
     if isinstance(value, Mapping | list | tuple):
         for item in value.values() if isinstance(value, Mapping) else value:
             yield from _files(item, folder)
@@ -183,7 +189,9 @@ def _files(value: Any, folder: Path) -> Iterator[str]:
 
 
 def _other_files(scenario: Scenario, folder: Path) -> Iterator[tuple[str, str]]:
-    """The files elsewhere that no plug-in's settings name, each after who reads it; patterns as written."""
+    """
+    Yield the files elsewhere that no plug-in's settings name, each after who reads it; patterns as written.
+    """
     for pattern in scenario.data.paths:
         with suppress(DatasetError):
             if any(_is_outside(path, folder) for path in expand([pattern], folder)):
@@ -201,7 +209,7 @@ def _is_outside(path: Path, folder: Path) -> bool:
 
 
 def _code(value: Any, key: str) -> Iterator[str]:
-    """The plug-ins in *value* that are named by where their code is."""
+    """Yield the plug-ins in *value* that are named by where their code is."""
     if isinstance(value, Mapping):
         for name, item in value.items():
             if len(value) == 1 and _CODE.fullmatch(str(name)):  # {file.py:Rewriter: {setting: value}}

@@ -52,7 +52,7 @@ class Traced(Protocol):
 
 
 def sample_of(scenario: Traced) -> float:
-    """The share of *scenario*'s conversations that are traced, in [0, 1]."""
+    """Return the share of *scenario*'s conversations that are traced, in [0, 1]."""
     section = scenario.telemetry
     if section is not None and section.sample is not None:
         return section.sample
@@ -60,13 +60,13 @@ def sample_of(scenario: Traced) -> float:
 
 
 def traces_of(scenario: Traced, run: str) -> RunTraces | None:
-    """What the asks of the *run* of *scenario* say of their traces; None for nothing."""
+    """Return the traces that the requests of *run* belong to; None if *scenario* sends no ``traceparent``."""
     section = scenario.telemetry
     return None if section is None or not section.traceparent else RunTraces(run, sample_of(scenario))
 
 
 def telemetry_addresses(scenario: Traced) -> list[str]:
-    """Where *scenario*'s spans are sent, if they are."""
+    """Return the endpoints that *scenario*'s spans are sent to, from its settings or the environment."""
     section = scenario.telemetry
     if section is None:
         return []

@@ -40,7 +40,7 @@ class _ResultRow(msgspec.Struct, forbid_unknown_fields=True):
 def with_tools(
     builder: PartBuilder, scenario: Scenario, systems: Sequence[System | None]
 ) -> list[System | None]:
-    """*systems* with the tools that each of them has."""
+    """Return *systems* with the tools that each of them has."""
     built = {at: _tools(builder, section, at) for _, at, section in tools_of(scenario)}
     found: list[System | None] = []
     for index, system in enumerate(systems):

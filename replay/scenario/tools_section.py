@@ -59,7 +59,7 @@ class ToolsSection(Section):
 
 
 def tools_of(scenario: Any) -> Iterator[tuple[str, str, ToolsSection]]:
-    """Each section of *scenario*, a ``Scenario``, after whose it is and its key path."""
+    """Yield each section ``tools`` of *scenario* (a ``Scenario``), as (label, key path, section)."""
     if scenario.tools:
         yield "tools", "tools", scenario.tools
     for index, system in enumerate(scenario.systems):

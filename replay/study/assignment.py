@@ -23,7 +23,9 @@ BEFORE_THE_END = ("set-aside", "given-back")
 def next_task(
     tasks: Mapping[int, Task], assignments: Iterable[Assignment], rater: int, *, seed: int
 ) -> Task | None:
-    """The task that *rater* is given next, practice left out; None where there is none for them now."""
+    """
+    Return the task that *rater* is given next, practice left out; None where there is none for them now.
+    """
     by_task: Counter[int] = Counter()
     set_aside: Counter[int] = Counter()
     own: set[int] = set()
@@ -82,6 +84,6 @@ def is_for(task: Task, rater: int, given: int) -> bool:
 
 
 def draw_number(*parts: int) -> int:
-    """A whole number in [0, 2**62) drawn for *parts*, the same on every machine."""
+    """Return a whole number in [0, 2**62) drawn for *parts*, the same on every machine."""
     digest = blake2b("|".join(map(str, parts)).encode(), digest_size=8).digest()
     return int.from_bytes(digest) >> 2

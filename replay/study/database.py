@@ -108,12 +108,14 @@ class StudyDatabase:
             self._held.close()
 
     def now(self) -> str:
-        """UTC, ISO 8601, to the millisecond."""
+        """Return the current time in UTC as ISO 8601, to the millisecond."""
         return self._clock().isoformat(timespec="milliseconds")
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """All that is written in the block is durable when it ends, or none of it; blocks may be nested."""
+        """
+        Commit all that is written in the block when it ends, or nothing on an error; blocks may be nested.
+        """
         with self._lock:
             if self._connection.in_transaction:
                 yield
@@ -139,7 +141,7 @@ class StudyDatabase:
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
-        """What is read in the block is of one moment, whatever another process writes."""
+        """Read everything in the block from one moment, whatever another process writes meanwhile."""
         if self._connection.in_transaction:
             yield
             return

@@ -48,7 +48,7 @@ _UNSPACED = re.compile(r"([\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]
 
 def with_unique_ids(conversations: Iterable[Conversation]) -> list[Conversation]:
     """
-    *conversations* with passages that have one id each, and each id one passage.
+    Return *conversations* with passages that have one id each, and each id one passage.
 
     Those with the same title and text are one, with the first one's id. Data sets that call the first passage
     of every conversation "p1" have the others named for their conversations, too: "album/p1".
@@ -128,7 +128,9 @@ class PassageIndex:
         self._read: dict[str | None, tuple[Passage, ...]] = {}
 
     def passages(self, of: str | None = None) -> tuple[Passage, ...]:
-        """All, or those of conversation *of*, as the data has them; the same objects each time."""
+        """
+        Return all passages, or those of conversation *of*, in the data's order; the same objects each time.
+        """
         if of not in self._read:
             rows = self._rows(f"SELECT {_COLUMNS} FROM passage WHERE {_WITHIN} ORDER BY id", of=of)
             self._read[of] = tuple(map(_passage, rows))
@@ -140,7 +142,8 @@ class PassageIndex:
 
     def search(self, words: str, *, of: str | None = None, page: int = 1) -> SearchResult:
         """
-        The passages in which all *words* occur, or begin one that does; of conversation *of* or of all.
+        Return the passages in which all *words* occur, or begin one that does; of conversation *of* or of
+        all.
 
         Where there are none, those in which any of the words does. Without words, every passage.
         """

@@ -80,7 +80,7 @@ class Preset(ABC):
     @property
     @abstractmethod
     def instructions(self) -> str:
-        """What people are told, paragraph by paragraph, where the study file says nothing else."""
+        """The default instructions to raters, by paragraph, used where the study file has none."""
 
     @abstractmethod
     def tasks(self, material: Material) -> Sequence[NewTask]:

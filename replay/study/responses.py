@@ -62,7 +62,7 @@ class ResponseStore(StudyDatabase):
         return bool(self._rows("SELECT 1 FROM judgement WHERE click = ?", click))
 
     def judgements(self, assignment: int | None = None) -> dict[int, dict[str, Judgement]]:
-        """By assignment and step, what counts of each; of one *assignment* or all."""
+        """Return the judgements that count, by assignment and step; of one *assignment* or all."""
         where, values = ("", ()) if assignment is None else (" WHERE assignment = ?", (assignment,))
         found: dict[int, dict[str, Judgement]] = {}
         for row in self._rows(f"SELECT * FROM judgement{where} ORDER BY id", *values):
@@ -117,7 +117,7 @@ class ResponseStore(StudyDatabase):
         )
 
     def talks(self, assignment: int | None = None) -> dict[int, list[TalkTurn]]:
-        """By assignment, in order of depth; of one *assignment* or all."""
+        """Return the turns of talks by assignment, in order of depth; of one *assignment* or all."""
         where, values = ("", ()) if assignment is None else (" WHERE assignment = ?", (assignment,))
         found: dict[int, list[TalkTurn]] = {}
         for row in self._rows(f"SELECT * FROM talk_turn{where} ORDER BY assignment, depth", *values):
@@ -126,7 +126,11 @@ class ResponseStore(StudyDatabase):
 
 
 def _judgement(row: sqlite3.Row, before: Judgement | None) -> Judgement:
-    """What counts of a screen once *row* was saved, after what counted *before*."""
+    """
+    Return the judgement of a screen once *row* was saved, after the judgement *before*.
+
+    Seconds of both are added up; the first judgement is kept when the answer changes.
+    """
     saved = Judgement(
         assignment=row["assignment"],
         step=row["step"],

@@ -128,12 +128,12 @@ def connect(path: Path) -> sqlite3.Connection:
 
 
 def sound(text: str) -> str:
-    """*text* without lone surrogates, which a server can send and SQLite doesn't take."""
+    """Return *text* without lone surrogates, which a server can send and SQLite doesn't take."""
     return text.encode("utf-8", "replace").decode()
 
 
 def task_row(task: NewTask) -> tuple[Any, ...]:
-    """The values for ``INSERT_TASK``."""
+    """Return the values for ``INSERT_TASK``."""
     return (
         task.kind,
         sound(to_json(task.content)),

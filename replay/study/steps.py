@@ -122,9 +122,7 @@ def written(form: Mapping[str, str], name: str) -> str:
 
 
 def read_answer(step: StudyStep, form: Mapping[str, str]) -> tuple[dict[str, Value], dict[str, str]]:
-    """
-    What *form*, as it was sent, answers to the fields of *step*; and by field what is wrong with it.
-    """
+    """Return the answers in *form* to the fields of *step*, and the faults in it; both by field name."""
     answer: dict[str, Value] = {}
     faults: dict[str, str] = {}
     for field in step.fields:

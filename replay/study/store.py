@@ -61,13 +61,13 @@ class StudyStore(ResponseStore):
     # What the study is -------------------------------------------------------------------------------
 
     def fact(self, key: str) -> Any:
-        """What the study says of itself under *key*; None if nothing."""
+        """Return the value that is stored for the study under *key*; None if there is none."""
         found = self._rows("SELECT value FROM study WHERE key = ?", key)
         return msgspec.json.decode(found[0]["value"]) if found else None
 
     @cached_property
     def conversations(self) -> Mapping[str, Conversation]:
-        """Those that the study's first tasks are about, by id."""
+        """The conversations that the study's first tasks are about, by id."""
         found = convert_to(self.fact("conversations") or [], list[Conversation])
         return {one.id: one for one in found}
 
@@ -86,14 +86,14 @@ class StudyStore(ResponseStore):
         )
 
     def events(self, kind: str) -> list[dict[str, Any]]:
-        """Those of one kind, oldest first, each with its moment under ``at``."""
+        """Return the events of one kind, oldest first, each with its time under ``at``."""
         rows = self._rows("SELECT at, data FROM event WHERE kind = ? ORDER BY id", kind)
         return [{"at": row["at"], **msgspec.json.decode(row["data"])} for row in rows]
 
     # Raters ------------------------------------------------------------------------------------------
 
     def raters(self) -> list[Rater]:
-        """All, in the order in which they came."""
+        """Return all raters, in the order in which they came."""
         with self._lock:
             return list(self._up_to_date().raters.values())
 
@@ -148,13 +148,13 @@ class StudyStore(ResponseStore):
                 self._known.read_new_tasks()
 
     def reserve(self, task: int, rater: int) -> None:
-        """Nobody but *rater* may be given the task."""
+        """Reserve the task for *rater* alone."""
         with self.writing():
             self._write("UPDATE task SET only = ? WHERE id = ?", to_json([rater]), task)
             self._known = None
 
     def tasks(self) -> Mapping[int, Task]:
-        """By id, in the order in which they were made."""
+        """Return the tasks by id, in the order in which they were created."""
         with self._lock:
             return self._up_to_date().tasks
 
@@ -164,13 +164,13 @@ class StudyStore(ResponseStore):
     # Assignments -------------------------------------------------------------------------------------
 
     def assignments(self, rater: int | None = None) -> list[Assignment]:
-        """All, or those of one *rater*, in the order in which they were given."""
+        """Return all assignments, or those of one *rater*, in the order in which they were given."""
         with self._lock:
             known = self._up_to_date()
             return list((known.assignments if rater is None else known.of_rater.get(rater, {})).values())
 
     def given(self) -> Mapping[int, int]:
-        """By task: in how many hands it is, or was until it was done; 0 for one that isn't there."""
+        """Return for each task how many raters have it open or have done it; 0 for an unknown task."""
         with self._lock:
             return self._up_to_date().given.copy()
 
@@ -179,7 +179,7 @@ class StudyStore(ResponseStore):
             return self._up_to_date().assignments.get(id)
 
     def seen_open(self) -> list[tuple[Assignment, str]]:
-        """Those that are open, each with the moment at which its rater was last seen at it."""
+        """Return the open assignments, each with the time at which its rater was last active in it."""
         rows = self._rows(
             "SELECT id, max(given_at,"
             " coalesce((SELECT max(at) FROM shown WHERE assignment = given.id), ''),"
@@ -192,7 +192,7 @@ class StudyStore(ResponseStore):
             return [(known[row["id"]], row["seen_at"]) for row in rows]
 
     def seen(self) -> dict[int, str]:
-        """When each rater last looked at something or answered it; those who never did are missing."""
+        """Return the time at which each rater last saw or answered something; without those who never did."""
         rows = self._rows(
             "SELECT rater, max(at) AS at FROM ("
             "SELECT id AS rater, coalesce(instructed_at, consented_at, '') AS at FROM rater"
@@ -242,7 +242,7 @@ class StudyStore(ResponseStore):
         self._changed(assignment)
 
     def discard(self, assignment: int, reason: str | None = None) -> None:
-        """What is done counts no more; somebody else may be given its task."""
+        """Discard a finished assignment, so that somebody else may be given its task."""
         self._write(
             "UPDATE assignment SET state = 'discarded', reason = ? WHERE id = ? AND state = 'done'",
             reason,
@@ -251,7 +251,7 @@ class StudyStore(ResponseStore):
         self._changed(assignment)
 
     def restore(self, assignment: int) -> None:
-        """What was discarded without a reason of its own counts again."""
+        """Count again an assignment that was discarded without a reason of its own."""
         self._write(
             "UPDATE assignment SET state = 'done' WHERE id = ? AND state = 'discarded' AND reason IS NULL",
             assignment,
@@ -266,7 +266,7 @@ class StudyStore(ResponseStore):
 
     def state(self, *, lazily: bool = False) -> StudyState:
         """
-        All that results are made of, as it is now.
+        Return all that results are made of, as it is now.
 
         *lazily* reads what was said and judged only where it is looked for, which has to be within the
         transaction that asked.

@@ -196,11 +196,11 @@ class StudyState:
 
     @property
     def done(self) -> list[Assignment]:
-        """What counts: finished work, without practice."""
+        """The assignments that count: finished work, without practice."""
         return [
             one for one in self.assignments if one.state == "done" and self.tasks[one.task].practice is None
         ]
 
     def conversations_of(self, records: Iterable[TurnRecord]) -> list[Conversation]:
-        """The conversations that *records* are of, each once."""
+        """Return the conversations that *records* are of, each once."""
         return [self.conversations[id] for id in dict.fromkeys(one.recorded_conversation for one in records)]

@@ -49,7 +49,7 @@ def _table(name: str, title: str, columns: Sequence[TextColumn]) -> ReportSectio
 
 
 def notes(study: AgreementStudy) -> list[str]:
-    """How the numbers came about and what they leave out, in plain sentences."""
+    """Return sentences on how the numbers came about and what they leave out."""
     settings, matched = study.settings, study.matched
     said = [f"{count_text(len(matched.pairs), 'item')} joined by {matched.joined_by}."]
     for count, source in ((matched.only_scores, study.scores), (matched.only_human, study.human)):
@@ -138,7 +138,9 @@ def _ranking_columns(agreements: Sequence[ScoreAgreement], short: Mapping[str, s
 
 
 def _pooled(one: ScoreAgreement) -> str:
-    """The share of passages over all pairs; without an interval, since the pairs share their systems."""
+    """
+    Return the share of passages over all pairs; without an interval, since the pairs share their systems.
+    """
     discriminated = sum(pair.passages - pair.human_ties for pair in one.pairwise)
     agreeing = sum(pair.agreeing for pair in one.pairwise)
     return f"{100 * agreeing / discriminated:.1f} % of {discriminated}" if discriminated else NONE

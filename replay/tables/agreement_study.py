@@ -99,16 +99,22 @@ def criterion_pairs(
     scores: ItemSet, human: ItemSet, *, score: Sequence[str] = (), against: str | None = None
 ) -> list[tuple[str, str]]:
     """
-    Which score is held against which criterion of the people.
+    Return which score is compared with which criterion of the human ratings, as (score, criterion).
 
-    With *against* every score is held against it. Otherwise a score is held against the criterion of the
-    same name, a judge's against that of its criterion (``geval.naturalness`` against ``naturalness``),
-    and all others, such as a judge's ``mean``, against ``overall``, or against the only criterion there
-    is. Where several have a criterion of their own and none is called ``mean`` or ``overall``, the mean
-    of those is held against the people's ``overall``.
+    With *against* every score is compared with that criterion. Otherwise a score is compared with the
+    criterion of the same name, a judge's with that of its criterion (``geval.naturalness`` with
+    ``naturalness``), and all others, such as a judge's ``mean``, with ``overall``, or with the only criterion
+    there is. If several scores have a criterion of their own and none is called ``mean`` or ``overall``,
+    their mean is compared with the people's ``overall``.
+
+    Args:
+        scores: The automatic scores.
+        human: The ratings by people.
+        score: Names of the scores to compare; empty for all.
+        against: A criterion of *human*.
 
     Raises:
-        InputError: a name isn't there, or it isn't clear what to hold the scores against.
+        InputError: a name isn't there, or it isn't clear what to compare the scores with.
     """
     names = list(score) or list(scores.criteria)
     for name in score:
@@ -135,7 +141,7 @@ def criterion_pairs(
 
 
 def _own_name(score: str, known: Collection[str]) -> str | None:
-    """What people's criterion of the same name is called in *known*."""
+    """Return the name in *known* of the human criterion called like *score*; None if there is none."""
     plain = _plain(score)
     return next((name for name in (plain, plain.rpartition(".")[2]) if name in known), None)
 
@@ -198,7 +204,7 @@ class ScoreAgreement:
         return tuple(abs(a - b) for a, b in zip(self.scores, self.ratings, strict=True))
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """Return plain values for JSON."""
         return {
             "score": self.score,
             "criterion": self.criterion,
@@ -225,7 +231,7 @@ class AgreementStudy:
     settings: StudySettings
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """Return plain values for JSON."""
         return {
             "schema": 1,
             "scores": self.scores.source,

@@ -39,7 +39,7 @@ class RowClaims:
     """Common claims that stand in neither of the other lists."""
 
     def scores(self) -> dict[str, float | Unscored]:
-        """By the names of ``JUDGED_COLUMNS``."""
+        """Return recall, precision and F1 in [0, 1], by the names of ``JUDGED_COLUMNS``."""
         if isinstance(self.counts, Unscored):
             return dict.fromkeys(JUDGED_COLUMNS, self.counts)
         values = (self.counts.recall, self.counts.precision, self.counts.f1)
@@ -48,7 +48,7 @@ class RowClaims:
 
 
 def row_claims(row: JoinedRow, asked: Mapping[str, Any] | None = None) -> RowClaims:
-    """The claims in the row's response, if there are any, or in what a judge was *asked*."""
+    """Return the claims in the row's response, if there are any, or in what a judge was *asked*."""
     response = row.response if asked is None else asked
     lists = {name: response[name] for name in LISTS if response.get(name) is not None}
     given = _given_counts(response)
@@ -82,7 +82,9 @@ def _given_counts(response: Mapping[str, Any]) -> ClaimCounts | None:
 
 
 def _claims(cell: Any) -> list[str] | None:
-    """The claims in a cell, or in the JSON or Python text that it holds; None where there is no list."""
+    """
+    Return the claims in a cell, or in the JSON or Python text that it holds; None where there is no list.
+    """
     try:
         if isinstance(cell, str):
             try:
@@ -114,7 +116,7 @@ def check_panel(panel: Panel) -> None:
 
 
 def row_cases(joined: JoinResult) -> list[Case]:
-    """A case for each row that has a response, in a conversation named by the row's number, from 1."""
+    """Return a case for each row that has a response, in a conversation named by the row's number, from 1."""
     return [
         dialogue_case(
             str(number),
@@ -129,7 +131,11 @@ def row_cases(joined: JoinResult) -> list[Case]:
 
 
 def asked_claims(joined: JoinResult, found: PanelVerdicts) -> list[RowClaims]:
-    """What the judge found about each row, or why there is nothing."""
+    """
+    Return the claims that the judge found in each row, in the order of the rows.
+
+    A row without claims says why there are none.
+    """
     return [_judged_claims(row, found.verdicts.get(str(number))) for number, row in enumerate(joined.rows, 1)]
 
 

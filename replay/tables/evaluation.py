@@ -62,7 +62,7 @@ def measure(
     rows: Sequence[JoinedRow], wanted: Sequence[str], models: Models, *, needed: bool
 ) -> tuple[list[ScoredColumn], dict[str, str]]:
     """
-    The columns of *wanted*, and why others of them can't be had.
+    Return the columns of *wanted*, and why others of them can't be had.
 
     Raises:
         PluginError: a column can't be had and is *needed*.
@@ -170,7 +170,7 @@ class ColumnMean:
     signature: str
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """Return plain values for JSON."""
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
 
@@ -209,7 +209,7 @@ def evaluate(
     seed: int = 0,
 ) -> Evaluation:
     """
-    The evaluation file of *joined*, with every column that can be had, or with *only* those named.
+    Return the evaluation file of *joined*, with every column that can be had, or with *only* those named.
 
     The claims are those that a judge was *asked* for, or else those of the response file.
 

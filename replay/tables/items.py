@@ -30,11 +30,11 @@ class TableItem:
 
     @property
     def system(self) -> str | None:
-        """Whose answer it is."""
+        """The name of the system that gave the answer, if known."""
         return self.keys.get("system")
 
     def mean(self, criterion: str) -> float | None:
-        """The mean rating; None if nobody gave one."""
+        """Return the mean rating; None if nobody gave one."""
         known = [rating for rating in self.ratings.get(criterion, ()) if rating is not None]
         return sum(known) / len(known) if known else None
 
@@ -53,13 +53,13 @@ class ItemSet:
 
     @property
     def criteria(self) -> tuple[str, ...]:
-        """What items are rated by, in the order in which it comes first."""
+        """The names of all criteria that items are rated by, in the order of their first use."""
         return tuple(dict.fromkeys(name for item in self.items for name in item.ratings))
 
 
 def rating(value: Any, place: SourceLocation, field: str) -> float | None:
     """
-    A rating as a number; None for nothing and for ``N/A``, with or without a reason after it.
+    Return a rating as a number; None for nothing and for ``N/A``, with or without a reason after it.
 
     Raises:
         DatasetError: it is something else.

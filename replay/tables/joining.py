@@ -163,13 +163,13 @@ def _text(value: Any) -> str:
 
 
 def _texts(value: Any) -> tuple[str, ...]:
-    """One text, or several from a list; none for a blank cell."""
+    """Return one text, or several from a list; none for a blank cell."""
     values = value if isinstance(value, Sequence) and not isinstance(value, str) else [value]
     return tuple(_text(one) for one in values if one is not None)
 
 
 def _find(table: DataTable, field: Field, named: Mapping[Field, str]) -> str | None:
-    """The column of *table* that holds *field*, if any."""
+    """Return the column of *table* that holds *field*, if any."""
     if field in named:
         return named[field] if named[field] in table.columns else None
     plain = {name.lower().replace("_", " ").strip(): name for name in reversed(table.columns)}

@@ -53,7 +53,7 @@ def is_fed(table: DataTable) -> bool:
 
 def read_fed(table: DataTable) -> ItemSet:
     """
-    The items; their id is their number in the file, from 1, their criteria are in lower case.
+    Return the items; their id is their number in the file, from 1, their criteria are in lower case.
 
     Raises:
         DatasetError: an item has no annotations or a rating is neither a number nor N/A.
@@ -97,7 +97,7 @@ def _begins(text: tuple[str, str], system: str, words: str) -> bool:
 
 
 def _text(row: TableRow) -> str:
-    """The dialogue up to and with the response, a line for each utterance."""
+    """Return the dialogue up to and with the response, a line for each utterance."""
     lines = [str(row.cells.get("context") or ""), str(row.cells.get("response") or "")]
     return "\n".join(line.strip() for text in lines for line in text.splitlines() if line.strip())
 
@@ -119,7 +119,7 @@ def recognizes_usr(table: DataTable) -> bool:
 
 def read_usr(table: DataTable) -> ItemSet:
     """
-    One item for each response; its id is ``CONTEXT-RESPONSE``, both counted from 1.
+    Return one item for each response; its id is ``CONTEXT-RESPONSE``, both counted from 1.
 
     Where every context names its ``annotators``, ratings are kept by person.
 
@@ -164,7 +164,7 @@ def recognizes_unieval(table: DataTable) -> bool:
 
 def read_unieval(table: DataTable, role: Literal["scores", "ratings"]) -> ItemSet:
     """
-    One item for each answer: the people's mean ratings, or UniEval's scores (*role* ``scores``).
+    Return one item for each answer: the people's mean ratings, or UniEval's scores (*role* ``scores``).
 
     Its id is its number in the file, from 1; the context that several answers share is its group.
 
@@ -211,7 +211,8 @@ def is_dataworkz(table: DataTable) -> bool:
 
 def read_dataworkz(table: DataTable, role: Literal["scores", "ratings"]) -> ItemSet:
     """
-    One item a row: the judge's columns as ratings, or the metrics' and the judge's (*role* ``scores``).
+    Return one item a row: the judge's columns as ratings, or the metrics' and the judge's (*role*
+    ``scores``).
 
     Raises:
         DatasetError: a cell is no number.
@@ -240,11 +241,11 @@ _NOT_CRITERIA = (*KEYS, "rater", "group", "passage", "level", "turn", "Unscored"
 
 def read_rating_table(table: DataTable) -> ItemSet:
     """
-    The items, in the order in which they come first.
+    Return the items, in the order in which they come first.
 
     Raises:
-        DatasetError: no column holds numbers, a rater rates an item twice, or without raters two rows
-            are about the same item.
+        DatasetError: no column holds numbers, a rater rates an item twice, or without raters two rows are
+            about the same item.
     """
     criteria = [name for name in table.columns if name not in _NOT_CRITERIA and _holds_numbers(table, name)]
     if not criteria:
@@ -271,7 +272,7 @@ def _check_each_once(table: DataTable, items: list[TableItem]) -> None:
 
 
 def _joined(table: DataTable, criteria: list[str]) -> list[TableItem]:
-    """One item for all rows about it, with a rating by each rater of the file."""
+    """Return one item for all rows about it, with a rating by each rater of the file."""
     raters = sorted({str(row.cells.get("rater")) for row in table.rows})
     found: dict[tuple[tuple[str, str], ...], tuple[TableRow, dict[str, Mapping[str, float | None]]]] = {}
     for row in table.rows:
@@ -304,7 +305,7 @@ def _row_item(row: TableRow, criteria: list[str]) -> TableItem:
 
 
 def _ratings(row: TableRow, name: str) -> Ratings:
-    """One rating, or those of a list."""
+    """Return one rating, or those of a list."""
     value = row.cells.get(name)
     return tuple(rating(one, row.place, name) for one in (value if isinstance(value, list) else [value]))
 
@@ -344,7 +345,7 @@ _READERS: Mapping[Format, tuple[Callable[[DataTable], bool], Callable[[DataTable
 
 def read_items(path: Path, role: Role, format: Format | None = None) -> ItemSet:
     """
-    The rated items in *path*; a file that holds scores beside ratings gives those that *role* names.
+    Return the rated items in *path*; a file that holds scores beside ratings gives those that *role* names.
 
     *format* is found out from the columns when left out.
 
@@ -361,7 +362,7 @@ def read_items(path: Path, role: Role, format: Format | None = None) -> ItemSet:
 
 def run_items(name: str, records: Sequence[TurnRecord], scores: Mapping[str, ScoreColumn]) -> ItemSet:
     """
-    The turns of a run with their scores; a conversation is what turns share.
+    Return the turns of a run with their scores; a conversation is what turns share.
 
     A score that is no number for a single turn is left out and named.
     """

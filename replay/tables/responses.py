@@ -46,7 +46,7 @@ class RecordedResponse:
 
 def read_responses(path: Path, format: ResponseFormat | None = None) -> list[RecordedResponse]:
     """
-    The responses in *path*, in the file's order; *format* is found out from the columns when left out.
+    Return the responses in *path*, in the file's order; *format* is found out from the columns when left out.
 
     Raises:
         DatasetError: the file can't be read in that format, or an item lacks its response or context.
@@ -70,10 +70,10 @@ def dialogue_case(
     id: str, lines: Sequence[Line], response: str | None, *, system: str = "", **turn: Any
 ) -> Case:
     """
-    The case of *response* after *lines*, or, without one, of the dialogue that *lines* are.
+    Return the case of *response* after *lines*, or, without one, of the dialogue that *lines* are.
 
-    A speaker's neighbouring lines are one utterance; where nobody asks or replies, the text is empty.
-    *turn* are more fields of the judged turn: its fact, its gold answers.
+    A speaker's neighbouring lines are one utterance; where nobody asks or replies, the text is empty. *turn*
+    are more fields of the judged turn: its fact, its gold answers.
     """
     exchanges: list[list[str | None]] = []
     for who, text in lines:
@@ -189,7 +189,7 @@ def _response(
 
 
 def _spoken(text: str) -> list[Line]:
-    """*text* by its speakers; a line without one goes on with the utterance before it."""
+    """Return *text* by its speakers; a line without one goes on with the utterance before it."""
     lines: list[Line] = []
     for line in filter(None, map(str.strip, text.splitlines())):
         who, colon, words = line.partition(":")
@@ -245,7 +245,7 @@ async def judge_cases(
     panel: Panel, cases: Sequence[Case], told: Callable[[str, int, int], None] | None = None
 ) -> PanelVerdicts:
     """
-    The panel's verdicts on *cases*, each in a conversation of its own.
+    Return the panel's verdicts on *cases*, each in a conversation of its own.
 
     *told* learns how far the judge is: its name, cases done, cases in all.
 
@@ -266,14 +266,14 @@ async def judge_cases(
 
 
 def estimate_cases(panel: Panel, cases: Sequence[Case]) -> CostEstimate:
-    """What judging *cases* would take; nothing is asked."""
+    """Estimate what judging *cases* would cost; ask nothing."""
     ready, settled = ready_cases(panel, cases)
     return estimate(panel, ready, settled=len(settled))
 
 
 def cases_for(panel: Panel, responses: Sequence[RecordedResponse]) -> list[Case]:
     """
-    Those of *responses* that *panel* judges: responses, or whole dialogues.
+    Return the cases of *responses* on the level that *panel* judges: single responses, or whole dialogues.
 
     Raises:
         InputError: there is none.
@@ -292,7 +292,7 @@ def judged_rows(
     responses: Sequence[RecordedResponse], judged: Sequence[PanelVerdicts]
 ) -> tuple[list[str], list[dict[str, Any]]]:
     """
-    The table's columns and rows: those of *responses* that a panel judged, in their order.
+    Return the table's columns and rows: those of *responses* that a panel judged, in their order.
 
     ``replay agree`` reads it; ``Unscored`` is there where a number is missing, and says why.
     """

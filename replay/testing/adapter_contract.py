@@ -33,20 +33,20 @@ LOOP_TURNS = 1000
 
 
 def conversation(number: int = 1) -> Conversation:
-    """A conversation that can be told from others by its id and its passage."""
+    """Return a conversation that differs from others in its id and its passage."""
     id = f"harbour-{number}"
     return Conversation(id=id, turns=(), passages=(Passage(id=id, text=f"The harbour is {id}."),))
 
 
 def request(question: str = QUESTION, *, before: int = 0) -> ChatRequest:
-    """*question* after so many exchanges."""
+    """Return a request with *question* after *before* exchanges."""
     history = tuple(Exchange(question=f"And pier {n}?", answer=f"Pier {n}.") for n in range(1, before + 1))
     return ChatRequest(question=question, history=history, depth=before + 1)
 
 
 @asynccontextmanager
 async def entered(adapter: Adapter) -> AsyncIterator[Adapter]:
-    """*adapter* as a run uses it: opened and closed around all that is asked, where it can be."""
+    """Open *adapter* around the block as a run does, if it is a context manager; yield it."""
     if isinstance(adapter, AbstractAsyncContextManager):
         async with adapter:
             yield adapter
@@ -69,7 +69,7 @@ class AdapterContract:
         raise NotImplementedError("give a fixture `adapter` that returns the adapter to be tested")
 
     async def asked(self) -> None:
-        """Returns once the system has got ``HANG``, where a subclass can tell; else after a while."""
+        """Wait until the system has got ``HANG``, where a subclass can tell; else for a while."""
         for _ in range(LOOP_TURNS):
             await asyncio.sleep(0)
 

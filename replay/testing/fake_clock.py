@@ -27,7 +27,7 @@ class FakeClock:
         self._ends: list[float] = []
 
     def __call__(self) -> float:
-        """The clock's reading, in seconds."""
+        """Return the clock's reading, in seconds."""
         reading = self.now_s
         self.now_s += self.step_s
         return reading

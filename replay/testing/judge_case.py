@@ -31,7 +31,7 @@ ANSWERS = ("It was Alice Okafor.", "She was born in 1951.", "I don't know.")
 
 
 def records(*answers: str | None) -> tuple[TurnRecord, ...]:
-    """The turns of ``TALK`` with these answers; None for one that timed out."""
+    """Return the turns of ``TALK`` with these answers; None is one that timed out."""
     return tuple(
         turn(
             answer,
@@ -47,9 +47,9 @@ def records(*answers: str | None) -> tuple[TurnRecord, ...]:
 
 def case(depth: int = 1, *answers: str | None, **fields: Any) -> Case:
     """
-    The turn of ``TALK`` at *depth*, 1 to 3, answered as ``ANSWERS`` has it or with *answers*.
+    Return the turn of ``TALK`` at *depth*, 1 to 3, answered as in ``ANSWERS`` or with *answers*.
 
-    *fields* are of ``Case``.
+    *fields* are passed on to ``Case``.
     """
     return Case(conversation=TALK, records=records(*(answers or ANSWERS))[:depth], **fields)
 
@@ -74,5 +74,5 @@ class RecordingAsk:
 
 
 def always(text: str) -> Replying:
-    """The same reply to everything."""
+    """Return a judge's model that replies *text* to everything."""
     return lambda step, prompt: ChatReply(text=text)

@@ -37,12 +37,12 @@ class JudgeContract:
 
     @pytest.fixture
     def good(self) -> Replying:
-        """Replies that give every output a value: ``always("Yes")``, or a function of step and prompt."""
+        """Return replies that give every output a value, such as ``always("Yes")``."""
         raise NotImplementedError("give a fixture `good` that returns replies which the judge can read")
 
     @pytest.fixture
     def judged(self) -> Case:
-        """What it is tried with, answered."""
+        """Return the case that the judge is tried with: the second turn of a conversation, answered."""
         return case(2)
 
     def test_it_is_a_judge(self, judge: Judge) -> None:

@@ -32,7 +32,7 @@ class ChatServer:
 
     @property
     def url(self) -> str:
-        """Where it listens, without a path."""
+        """The server's address, such as ``http://127.0.0.1:8080``, without a path."""
         return f"http://127.0.0.1:{self.port}"
 
     @property
@@ -53,7 +53,7 @@ class ChatServer:
         return {"name": "server", "adapter": "http", "settings": settings}
 
     async def quiet(self) -> None:
-        """Until nobody is connected: what a killed client had sent has then been counted."""
+        """Wait until nobody is connected: what a killed client had sent has then been counted."""
         assert self._runner is not None
         assert self._runner.server is not None
         while self._runner.server.connections:  # noqa: ASYNC110 - the server tells nobody
@@ -78,7 +78,7 @@ class ChatServer:
 
 @asynccontextmanager
 async def chat_server(delay_s: float = 0.0) -> AsyncIterator[ChatServer]:
-    """A server on a free port of this machine, for as long as the block lasts."""
+    """Yield a server on a free port of this machine, which runs as long as the block lasts."""
     server = ChatServer(delay_s)
     app = web.Application()
     app.router.add_post("/v1/chat/completions", server._chat)

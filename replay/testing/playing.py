@@ -38,11 +38,13 @@ async def play(
     tools: Tools | None = None,
 ) -> list[TurnRecord]:
     """
-    The new records of *conversation*, played with *system* under *policy* as a run would.
+    Play *conversation* with *system* under *policy* as a run would, and return the new records.
 
-    It goes on after *records*, turns that were played before; *tools* know what its calls come to. Waits
-    before retries pass on *clock*, which moves on by a second at each reading unless one is given; the
-    deadline of ``patience`` is a real one.
+    Args:
+        patience: Deadline and retries; the deadline is in real time.
+        records: The turns that were played before, after which it goes on.
+        clock: Waits before retries pass on it. The default moves on by a second at each reading.
+        tools: The tools that the system may call.
 
     Raises:
         ResolverError: drift could not be detected.

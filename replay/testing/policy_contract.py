@@ -56,7 +56,7 @@ Planned = list[tuple[tuple[PlayedTurn, ...], PlannedTurn]]
 
 
 async def plan_all(policy: Policy, conversation: Conversation, answers: Sequence[str | None]) -> Planned:
-    """Every turn as *policy* plans it, after own *answers*; None for one that left no trace."""
+    """Plan every turn with *policy* after the system's *answers*; None is an answer that left no trace."""
     played: list[PlayedTurn] = []
     found: Planned = []
     for depth, (turn, answer) in enumerate(zip(conversation.turns, answers, strict=True), 1):
@@ -81,7 +81,7 @@ class PolicyContract:
 
     @pytest_asyncio.fixture
     async def detector(self) -> AsyncIterator[DriftDetector]:
-        """Finds drift with the shipped resolver, in this process."""
+        """Yield a drift detector with the shipped resolver, in this process."""
         choice = ResolverChoice(settings={}, folder=Path())
         async with CoreferenceService(choice, workers=0) as service:
             yield DriftDetector(service=service)
@@ -218,7 +218,7 @@ class PolicyContract:
 
 
 def _answerable() -> Conversation:
-    """The conversation with a gold answer to every question, so that one can stand in."""
+    """Return the conversation with a gold answer to every question, so that one can stand in."""
     turns = [replace(turn, gold_answers=turn.gold_answers or ("Nothing.",)) for turn in TALK.turns]
     return replace(TALK, turns=tuple(turns))
 

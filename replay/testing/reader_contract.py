@@ -19,7 +19,7 @@ from replay.datasets.reader import Reader
 
 
 def recognizers(path: Path, head: bytes) -> list[str]:
-    """The names of the installed readers that recognize *path* by *head*."""
+    """Return the names of the installed readers that recognize *path* by *head*."""
     return [name for name, entry in available("readers").items() if entry.load()().recognizes(path, head)]
 
 
@@ -37,12 +37,12 @@ class ReaderContract:
 
     @pytest.fixture
     def good(self, tmp_path: Path) -> Path:
-        """A file of at least two sound conversations that the reader, and no other, recognizes."""
+        """Return a file of at least two valid conversations that the reader, and no other, recognizes."""
         raise NotImplementedError("give a fixture `good` that writes a file and returns its path")
 
     @pytest.fixture
     def one_bad(self, tmp_path: Path) -> Path:
-        """The good file with its first conversation spoilt and nothing else changed."""
+        """Return the good file with its first conversation spoilt and nothing else changed."""
         raise NotImplementedError("give a fixture `one_bad` that writes the file with a bad conversation")
 
     def test_it_is_a_reader(self, reader: Reader) -> None:
@@ -167,7 +167,7 @@ class ReaderContract:
         )
 
     def _recognizers(self, reader: Reader, path: Path, head: bytes) -> list[str]:
-        """Those of the installed readers and this one."""
+        """Return the names of the readers that recognize the file: installed ones, and ``this one``."""
         others = [name for name in recognizers(path, head) if name not in _own_names(reader)]
         return [*others, *["this one"] * reader.recognizes(path, head)]
 
@@ -181,7 +181,7 @@ class ReaderContract:
 
 
 def _own_names(reader: Reader) -> list[str]:
-    """The names under which *reader* is installed."""
+    """Return the names under which *reader* is installed."""
     return [name for name, entry in available("readers").items() if entry.load() is type(reader)]
 
 
@@ -193,7 +193,12 @@ def _conversations(reader: Reader, path: Path) -> list[Conversation]:
 
 
 def _refused(found: Iterator[Conversation | DatasetError], what: str) -> str:
-    """What reading *what* says."""
+    """
+    Return the message of the ``DatasetError`` with which reading *what* fails.
+
+    Raises:
+        AssertionError: it fails otherwise, or not at all.
+    """
     try:
         read = list(found)
     except DatasetError as error:

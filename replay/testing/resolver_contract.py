@@ -36,7 +36,7 @@ ODD = (
 
 
 def document(question: str, *said: str, title: str = "") -> Document:
-    """*question* after questions and answers in turn."""
+    """Return a document with *question* after questions and answers in turn."""
     turns = tuple(Exchange(question=q, answer=a) for q, a in zip(said[::2], said[1::2], strict=True))
     return Document(question=question, turns=turns, title=title)
 
@@ -50,7 +50,7 @@ class ResolverContract:
 
     @pytest.fixture
     def documents(self) -> Sequence[Document]:
-        """Documents of every kind; the resolver finds something in at least one of them."""
+        """Return documents of every kind; the resolver finds something in at least one of them."""
         band = "Alice Okafor founded the band Stone Garden in Port Ellis in 1987."
         return [
             document("Where did she found it?", "Who sang?", band, title="Alice Okafor (singer)"),

@@ -34,7 +34,7 @@ class ScorerContract:
 
     @pytest.fixture
     def records(self) -> Sequence[TurnRecord]:
-        """Turns of every kind, at least two of which the scorer scores, differently."""
+        """Return turns of every kind, at least two of which the scorer scores, differently."""
         return [
             turn("Paris", "Paris", depth=1),
             turn("the city of London", "London, England", "it was London", depth=2),
@@ -48,7 +48,7 @@ class ScorerContract:
         ]
 
     def cluster(self, record: TurnRecord) -> str:
-        """What is drawn as a whole in the bootstrap: here each turn, for more resamples that differ."""
+        """Return the unit that the bootstrap draws as a whole: each turn, for more resamples that differ."""
         return f"{record.conversation}#{record.depth}"
 
     def test_it_is_a_scorer(self, scorer: Scorer[Any]) -> None:

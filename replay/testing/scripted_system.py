@@ -123,10 +123,11 @@ _FAILURES: Sequence[type[AdapterError]] = (
 
 def failure(outcome: str, message: str = "as scripted", **facts: Any) -> AdapterError:
     """
-    The error that becomes *outcome* in a turn's record, for a script to raise.
+    Return the error that becomes *outcome* in a turn's record, for a script to raise.
 
-    *facts* are what the error takes: ``retryable``, ``reached``, ``retry_after_s``, ``status``; of
-    ``cut-off`` also ``partial``, the text that had come.
+    Args:
+        facts: The error's arguments: ``retryable``, ``reached``, ``retry_after_s``, ``status``; of
+            ``cut-off`` also ``partial``, the text that had come.
 
     Raises:
         ValueError: no failed ask has that outcome.

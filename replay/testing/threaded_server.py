@@ -16,10 +16,10 @@ T = TypeVar("T")
 @contextmanager
 def mock_system(delay_s: float = 0.0) -> Iterator[ChatServer]:
     """
-    A system under test on a real socket of this machine, in a thread, for as long as the block lasts.
+    Run a system under test on a real socket of this machine, in a thread, as long as the block lasts.
 
-    Its ``system`` is its entry in a scenario. ``answers`` says what it answers by question, ``broken`` which
-    questions fail, and ``asked`` how often each was asked. Every answer takes *delay_s* seconds.
+    Its ``system`` is its entry in a scenario. ``answers`` has its answers by question, ``broken`` the
+    questions that fail, and ``asked`` how often each was asked. Every answer takes *delay_s* seconds.
     """
     loop, opened = asyncio.new_event_loop(), AsyncExitStack()
     thread = Thread(target=loop.run_forever, name="mock-system", daemon=True)

@@ -10,9 +10,9 @@ from replay.core.record import Timing, TurnRecord
 
 def turn(answer: str | None = "yes", *gold_answers: str, depth: int = 1, **fields: Any) -> TurnRecord:
     """
-    An answered turn of conversation ``c1``; with None for an answer, one that timed out.
+    Return an answered turn of conversation ``c1``; with None for an answer, one that timed out.
 
-    *fields* are of ``TurnRecord``, in place of what is made up here.
+    *fields* are of ``TurnRecord`` and override the defaults.
     """
     made_up: dict[str, Any] = {
         "system": "s",
@@ -33,7 +33,7 @@ def turn(answer: str | None = "yes", *gold_answers: str, depth: int = 1, **field
 
 
 def skipped_turn(*gold_answers: str, depth: int = 1, **fields: Any) -> TurnRecord:
-    """A turn that the policy ``filter`` did not ask."""
+    """Return a turn that the policy ``filter`` did not ask."""
     drift = Drift(valid=False, mentions=(), mode="strict")
     skipped = {"outcome": "skipped", "edit": "filtered", "drift": drift, "attempts": 0, "timing": None}
     return turn(None, *gold_answers, depth=depth, **{**skipped, **fields})

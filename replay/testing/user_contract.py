@@ -57,7 +57,7 @@ _REPLIES: dict[Occasion, str] = {
 
 
 def wording_request(occasion: Occasion = "asked-back", **changes: Any) -> WordingRequest:
-    """The second turn of a conversation with a shop, to be worded on *occasion*."""
+    """Return the second turn of a conversation with a shop, to be worded on *occasion*."""
     turn = SHOP.turns[1]
     history: tuple[Exchange, ...] = (Exchange(question=SHOP.turns[0].question, answer="It is on its way."),)
     if occasion in _REPLIES:
@@ -89,7 +89,7 @@ class UserContract:
 
     @pytest.fixture(params=typing.get_args(Occasion))
     def request_to_word(self, request: pytest.FixtureRequest) -> WordingRequest:
-        """A turn on each occasion that there is."""
+        """Return a turn on each occasion that there is."""
         return wording_request(request.param)
 
     def test_it_is_a_user(self, user: User) -> None:

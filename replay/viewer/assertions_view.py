@@ -61,7 +61,7 @@ class AssertionsView:
 
 
 def assertions_view(numbers: RunNumbers) -> AssertionsView:
-    """What had to hold, with the turns of what didn't."""
+    """Return the view of assertions, objectives and checks, with the turns of those that do not hold."""
     broken = {one.id: one for one in numbers.broken}
     assertions = [_assertion_view(place, one, broken) for place, one in enumerate(numbers.gate.results)]
     levels = [level.played for level in numbers.load.levels if level.played.goals] if numbers.load else []
@@ -153,7 +153,7 @@ def check_totals(checks: Checks | None, broken: Iterable[BrokenRule]) -> CheckTo
 
 
 def checks_by_depth(checks: Checks | None, broken: Iterable[BrokenRule]) -> Iterator[ChecksByDepth]:
-    """The same apart for each depth, group by group; all depths last."""
+    """Yield the checks of each group, apart for each depth; all depths last."""
     rules = {one.id: one for one in broken}
     rows = checks.rows if checks else ()
     for group in dict.fromkeys(row.group for row in rows):
@@ -168,7 +168,7 @@ def checks_by_depth(checks: Checks | None, broken: Iterable[BrokenRule]) -> Iter
 
 
 def summarize_checks(checks: Sequence[CheckResult]) -> str:
-    """What became of *checks*, in a few words."""
+    """Return the number of *checks* by verdict, such as ``3 passed, 1 failed``."""
     counts = Counter(one.verdict for one in checks)
     return ", ".join(f"{counts[verdict]} {verdict}" for verdict in get_args(Verdict) if counts[verdict])
 

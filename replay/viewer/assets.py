@@ -56,7 +56,7 @@ class Plotly:
 @cache
 def plotly() -> Plotly:
     """
-    The installed chart library.
+    Return the installed chart library.
 
     Raises:
         PluginError: it is not installed, or lacks its script.
@@ -83,7 +83,7 @@ def _unescape(escape: re.Match[str]) -> str:
 
 
 def hash_of(content: str | bytes) -> str:
-    """As a policy names a script or a style: ``'sha256-...'``."""
+    """Return the hash of a script or style as a Content-Security-Policy has it: ``'sha256-...'``."""
     data = content.encode() if isinstance(content, str) else content
     return f"'sha256-{b64encode(sha256(data).digest()).decode()}'"
 
@@ -107,7 +107,7 @@ def stamp() -> str:
 
 
 def policy_for_file(scripts: list[str], style: str) -> str:
-    """The policy of a file that holds *scripts* and *style*; nothing may be loaded from anywhere."""
+    """Return the policy of a file that holds *scripts* and *style*; nothing may be loaded from anywhere."""
     names = " ".join([*(hash_of(script) for script in scripts), hash_of(plotly().script)])
     styles = " ".join([hash_of(style), *plotly().style_hashes])
     return (

@@ -63,7 +63,7 @@ class CompareView:
 
 
 def compare_view(first: ScoredRun, second: ScoredRun) -> CompareView:
-    """*second* minus *first*, by depth and in all."""
+    """Return *second* minus *first*, by depth and in all."""
     names = first.name, second.name
     try:
         pairs = pair_groups(first.groups(), second.groups())

@@ -76,7 +76,7 @@ class Computing:
 
     async def call(self, function: Callable[P, T], *arguments: P.args, **more: P.kwargs) -> T:
         """
-        What *function* gives in the process.
+        Call *function* in the process, and return its result.
 
         Raises:
             RunError: the process died, or the function raised it.
@@ -111,7 +111,7 @@ def _begin(parent: int) -> None:
 
 
 def numbers_of(folder: Path, resamples: int) -> RunNumbers:
-    """All numbers of the run in *folder*."""
+    """Return all numbers of the run in *folder*."""
     browser = RunBrowser(folder)
     try:
         return run_numbers(Run(folder), browser, resamples=resamples)
@@ -120,11 +120,11 @@ def numbers_of(folder: Path, resamples: int) -> RunNumbers:
 
 
 def gate_of(folder: Path) -> GateResult:
-    """The run in *folder* held against its scenario's assertions."""
+    """Return the results of the assertions of the run in *folder*."""
     return gate(Run(folder))
 
 
 def comparisons_of(runs: Sequence[tuple[str, Path]]) -> list[CompareView]:
-    """Each of *runs*, by name and folder, against the first."""
+    """Return each of *runs*, by name and folder, against the first."""
     scored = [Run(folder).scored_run(name) for name, folder in runs]
     return [compare_view(scored[0], other) for other in scored[1:]]

@@ -68,7 +68,7 @@ class ListQuery:
 
     @property
     def kind(self) -> str:
-        """What kind of turns is looked for; empty where all are, or a broken rule says which."""
+        """The kind of turns that is searched for; empty for all, or if a broken rule selects them."""
         return self.only if self.only in KINDS else ""
 
 
@@ -179,14 +179,14 @@ class ConversationIndex:
         yield "texts"
 
     def score_column(self, order: str) -> str:
-        """The score to show beside an *order*: itself where it is one; empty without any."""
+        """Return the score to show beside an *order*: itself where it is one; empty without any."""
         units = {name: unit_of(scorer) for name, scorer in self._scorers.items()}
         return order if order in units else headline(units)
 
     def page(
         self, question: ListQuery, *, broken: BrokenRule | None = None, first: int = 0, count: int = 50
     ) -> Page:
-        """*count* rows from the *first* on; worst first where an order is asked for."""
+        """Return *count* rows from the *first* on; worst first where an order is asked for."""
         rows = self._in_order(question)
         if broken is not None:
             turns = broken.by_conversation
@@ -243,7 +243,7 @@ class ConversationIndex:
         )
 
     def _combine(self, order: str, found: list[Any]) -> float | None:
-        """One number of what ``_scores_of`` keeps."""
+        """Return one number made of what ``_scores_of`` keeps."""
         if self._is_mean(order):
             total = sum(total for total, _ in found)
             return float(total / sum(count for _, count in found))
@@ -283,7 +283,7 @@ class ConversationIndex:
 
 
 def _casefold(text: str) -> str:
-    """*text* in folded case; of a JSON list, which may escape letters and quotes, its texts."""
+    """Return *text* in folded case; of a JSON list, which may escape letters and quotes, its texts."""
     if text.startswith("[") and text.endswith("]") and "\\" in text:
         try:
             text = "\n".join(map(str, json.loads(text)))

@@ -37,7 +37,9 @@ _TurnKey = tuple[str, str, int]
 
 
 def address_in_viewer(id: str, depth: int | None) -> str:
-    """Seen from another conversation's page in the live view."""
+    """
+    Return the address of a conversation, or its turn at *depth*, relative to another conversation's page.
+    """
     turn = "" if depth is None else f"#turn-{depth}"
     return f"conversation?id={quote(id, safe='')}{turn}"
 
@@ -78,7 +80,7 @@ class PlaysView:
     """For each score that is 0 or 1, in how many of the plays it is 1, in words."""
 
     def of(self, record: TurnRecord) -> Sequence[OtherPlay]:
-        """The turn of *record* in each play that has come to it."""
+        """Return the turn of *record* in each play that has come to it."""
         return self.turns.get(_turn_key(record), ())
 
     def summary(self, record: TurnRecord) -> str:
@@ -99,7 +101,7 @@ def plays_view(
     address: Address,
 ) -> PlaysView | None:
     """
-    The plays of the conversation that the data calls *source*, seen from the one called *id*.
+    Return the plays of the conversation that the data calls *source*, seen from the one called *id*.
 
     *units* are those of the run's scores. None where the run plays each conversation once.
     """
@@ -177,7 +179,7 @@ class TurnRow(NamedTuple):
 
     @property
     def summary(self) -> str:
-        """What became of it, in a few words."""
+        """A few words on the turn's plays: how many, and how many failed, drifted or broke a rule."""
         shown = [play for play in self.plays if play is not None]
         counts = {
             "failed": sum(play.record.failed for play in shown),
@@ -224,7 +226,7 @@ def conversation_view(
     address: Address = address_in_viewer,
 ) -> ConversationView | None:
     """
-    The conversation called *id*, or None if there is none of which anything is known.
+    Return the conversation called *id*, or None if there is none of which anything is known.
 
     Its turns are marked with the assertions and objectives among the *broken* rules that they speak against.
     *address* leads to the pages of its other plays.
@@ -294,7 +296,7 @@ def conversation_view(
 def _history_shown(
     group: Group, histories: Mapping[str, Mapping[str, str]], records: Iterable[TurnRecord]
 ) -> str:
-    """Whose answers the system was shown: ``gold``, ``own`` or ``no``."""
+    """Return which answers the system of *group* was shown as history: ``gold``, ``own`` or ``no``."""
     cuts = [record.history_cut or "" for record in records if group_of(record) == group]
     without = any(cut.endswith("answers") for cut in cuts)
     return "no" if without else histories.get(group.system, {}).get(group.policy, "own")

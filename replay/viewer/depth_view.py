@@ -41,7 +41,7 @@ DRAWN_DEPTHS = 6
 
 
 def repeat_charts(repeats: RepeatNumbers) -> list[Chart]:
-    """The charts; none of pass^k where no score is 0 or 1."""
+    """Return the charts; none of pass^k where no score is 0 or 1."""
     scores = list(dict.fromkeys(curve.score for curve in repeats.curves))
     lacking = any(curve.incomplete for curve in repeats.curves)
     passing = Chart(

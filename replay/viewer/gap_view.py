@@ -39,7 +39,7 @@ class GapView:
 
 
 def gap_view(numbers: RunNumbers) -> GapView:
-    """The differences and the parts of a run's gap."""
+    """Return the differences and the parts of a run's gap."""
     gaps = numbers.report.gaps
     return GapView(
         switches=switches((gap.score for gap in gaps), [gap.second for gap in gaps]),
@@ -62,7 +62,7 @@ def part_text(part: AttributionPart, unit: str) -> str:
 
 
 def attribution_sentence(one: Attribution) -> str:
-    """What the parts of a gap mean, in words."""
+    """Return the meaning of the parts of a gap, in words."""
     if not one.edited:
         return "No question was put differently on these turns, so they tell nothing about drift."
     said = _attribution_text(one)
@@ -100,7 +100,7 @@ def _attribution_text(one: Attribution) -> str:
 
 
 def _recovered(one: Attribution) -> str:
-    """What a policy gives back, and what people's words give back beyond that."""
+    """Return in words how much a policy gives back, and how much more people's own wording does."""
     mending = one.parts["mending"]
     if not mending.is_certain:
         said = f"Whether {one.mended} gives anything back can't be told ({_p(mending)})"
@@ -143,7 +143,7 @@ def _same_words(one: Attribution) -> str:
 
 
 def verdict_sentence(one: GapByVerdict) -> str:
-    """What drifted questions make of the gap, in words."""
+    """Return in words how much of the gap was lost on drifted questions."""
     gap, drifted = one.parts["gap"], one.parts["on_drifted"]
     share = f"{100 * one.drifted_turns / one.turns:.0f} % of the questions had drifted"
     if not gap.is_certain:
@@ -158,7 +158,7 @@ def verdict_sentence(one: GapByVerdict) -> str:
 
 
 def missing_policies(kinds: Collection[str]) -> tuple[str, ...]:
-    """What to add to a run's policies, so that the gap can be taken apart; *kinds* are those it has."""
+    """Return the policies, in words, that a run needs besides *kinds* for its gap to be taken apart."""
     if not {"gold", "pred"} <= set(kinds):
         return ("gold and pred, whose difference is the gap",)
     return tuple(text for kind, text in _AS_WRITTEN.items() if kind not in kinds)
@@ -171,7 +171,7 @@ _AS_WRITTEN = {
 
 
 def _amount(part: AttributionPart, unit: str, *, turned: bool = False) -> str:
-    """*part* with its unit; *turned* takes a gain for a loss."""
+    """Return *part* with its unit; *turned* takes a gain for a loss."""
     name = {"share": " points", "s": ""}.get(unit, f" {unit}" if unit else "")
     return f"{number(-part.value if turned else part.value, unit)}{name}"
 

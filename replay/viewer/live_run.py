@@ -75,7 +75,7 @@ class LiveRun:
         self._list_browser.close()
 
     def row(self) -> RunRow:
-        """The run in the list of runs."""
+        """Return the run's row in the list of runs."""
         facts = self.facts()
         with self._lock:
             if self._row is None or self._row[0] is not facts:
@@ -88,11 +88,15 @@ class LiveRun:
 
     @property
     def broken_rules(self) -> Sequence[BrokenRule]:
-        """What failed, with its turns, as far as it has been computed."""
+        """The rules that failed with their turns, as last computed; empty before that."""
         return self.numbers.broken if self.numbers else ()
 
     def gate(self) -> GateResult | None:
-        """What became of its assertions once it has ended; None where that has not been computed."""
+        """
+        Return the result of the run's assertions; None if it has ended and they have not been computed yet.
+
+        A run that has no assertions or has not ended has ``NO_GATE``.
+        """
         facts = self.facts()
         if not facts.asserts or facts.state in ("running", "scoring"):
             return NO_GATE
@@ -109,7 +113,7 @@ class LiveRun:
         return self.browser.progress()
 
     def state(self, progress: PlayProgress) -> str:
-        """``running``, ``scoring``, ``finished`` or ``stopped``."""
+        """Return ``running``, ``scoring``, ``finished`` or ``stopped``."""
         kinds = {kind for _, kind in self.browser.events()}
         if progress.finished:
             return "finished" if "scored" in kinds or self._is_quiet() else "scoring"
@@ -124,7 +128,7 @@ class LiveRun:
         return time() - max(times, default=0.0) > QUIET_S
 
     def facts(self) -> Facts:
-        """What is known without computing anything."""
+        """Return the facts that are known from counts, without computing scores."""
         with self._lock:
             state = self.state(self.progress())
             key = (self.browser.version(), state)
@@ -133,7 +137,7 @@ class LiveRun:
             return self._facts[1]
 
     def scorers(self) -> Mapping[str, Scorer[Any]]:
-        """The run's scorers and its judges' columns."""
+        """Return the run's scorers and its judges' columns."""
         with self._lock:
             events = self.progress().events
             if self._scorers is None or self._scorers[0] != events:
@@ -141,14 +145,14 @@ class LiveRun:
             return self._scorers[1]
 
     def score_kinds(self) -> ScoreKinds:
-        """Units by score, and judges."""
+        """Return the units of all scores, and the judges' names."""
         return ScoreKinds(
             units={name: unit_of(scorer) for name, scorer in self.scorers().items()},
             judges=[one.name for one in self.run.judged()],
         )
 
     def index(self) -> ConversationIndex:
-        """The list of conversations, up to date; hold ``looking`` while you use it."""
+        """Return the list of conversations, up to date; hold ``looking`` while you use it."""
         if self._catalogue is None:
             self._catalogue = ConversationIndex(self._list_browser, self.scorers())
         self._catalogue.refresh(self.scorers())
@@ -170,12 +174,14 @@ class LiveRun:
         return self._listing
 
     def stamp(self) -> str:
-        """Tells one state of the run from another, as far as its numbers go."""
+        """Return a text that changes whenever the run's numbers may have changed."""
         progress = self.progress()
         return f"{progress.turns}.{progress.newest}.{progress.events}"
 
     def wants_numbers(self) -> bool:
-        """Whether the numbers are missing or out of date, and it isn't too soon to compute them again."""
+        """
+        Return whether the numbers are missing or out of date, and it isn't too soon to compute them again.
+        """
         return monotonic() >= self._earliest and self.numbers_stamp != self.stamp()
 
     def keep(self, numbers: RunNumbers, stamp: str, *, took_s: float) -> None:
@@ -194,7 +200,7 @@ class LiveRun:
 
 
 def _means(browser: RunBrowser, scorers: Mapping[str, Scorer[Any]]) -> tuple[str, list[tuple[Group, float]]]:
-    """A share that is a mean over turns, and that mean by system and policy."""
+    """Return a share that is a mean over turns, and that mean by system and policy."""
     name = headline({n: SHARE for n, s in scorers.items() if unit_of(s) == SHARE and _is_mean(s)})
     means = {Group(system, policy): mean for system, policy, mean in browser.means(name)}
     return name, [(group, means[group]) for group in groups_in_order(means)]
@@ -214,7 +220,7 @@ class RunIndex:
         """Runs that can't be read, and why."""
 
     def refresh(self) -> list[LiveRun]:
-        """All runs that can be read, newest first or as they were named."""
+        """Return all runs that can be read, newest first or as they were named."""
         found = []
         for folder in find_runs(self._folders, self._below):
             key = self._key(folder)
@@ -236,6 +242,8 @@ class RunIndex:
 
     def get(self, key: str) -> LiveRun:
         """
+        Return the run with that *key*.
+
         Raises:
             KeyError: there is no such run.
         """
@@ -249,7 +257,7 @@ class RunIndex:
 
 
 def find_runs(folders: list[Path], below: Path) -> list[Path]:
-    """*folders*, or all runs below *below*, newest first."""
+    """Return *folders*, or all runs below *below*, newest first."""
     if folders:
         return folders
     found = [path.parent for path in below.glob(f"*/{DATABASE}")]

@@ -41,7 +41,7 @@ _LOOKS = (
 
 
 def load_charts(load: LoadSummary | None) -> list[Chart]:
-    """The charts of a stress run; empty where there was none."""
+    """Return the charts of a stress run; empty where there was none."""
     if load is None:
         return []
     levels = load.levels
@@ -76,7 +76,7 @@ def _column(curve: str, head: str, values: Sequence[float | None], show: Callabl
 def _chart(
     id: str, title: str, note: str, x: Sequence[Any], columns: Sequence[_Column], frame: dict[str, Any]
 ) -> Chart:
-    """A curve over *x* for each of the *columns* that has one; all of them are in the table."""
+    """Return a curve over *x* for each of the *columns* that has one; all of them are in the table."""
     curves = [column for column in columns if column.curve]
     traces = [_curve(look, one.curve, x, one.values, one.texts) for look, one in enumerate(curves)]
     rows = [ChartRow(cells=cells) for cells in zip(*(column.cells for column in columns), strict=True)]
@@ -168,7 +168,7 @@ def _by_level(
 
 
 def _names(levels: Sequence[LevelSummary]) -> list[str]:
-    """Each once: a level that a search played again is one more place on the axis."""
+    """Return each name once: a level that a search played again is one more place on the axis."""
     seen: Counter[str] = Counter()
     names = []
     for level in levels:
@@ -178,7 +178,7 @@ def _names(levels: Sequence[LevelSummary]) -> list[str]:
 
 
 def _of_percentiles(found: Sequence[Percentiles | None], names: Sequence[str]) -> list[_Column]:
-    """A column for each of *names*, such as ``p50``; none where nothing was measured."""
+    """Return a column for each of *names*, such as ``p50``; none where nothing was measured."""
     if not any(found):
         return []
     return [
@@ -337,7 +337,9 @@ _GENERATOR_COLORS = ("--c2", "--c3", "--c5", "--c1", "--c4")
 
 
 def generator_charts(levels: Sequence[LevelSummary], names: Sequence[str]) -> list[Chart]:
-    """A bar for each generator at each of *levels*, which are called *names*; none where nobody is known."""
+    """
+    Return a bar for each generator at each of *levels*, which are called *names*; none where nobody is known.
+    """
     known = [(name, level.played.generators) for name, level in zip(names, levels, strict=True)]
     if not any(generators for _, generators in known):
         return []

@@ -110,7 +110,13 @@ class OverviewView:
 
 
 def facts(run: Run, browser: RunBrowser, *, state: str) -> Facts:
-    """What was run and how it went, from counts alone."""
+    """
+    Return the facts about the run: its settings, counts and failures.
+
+    Args:
+        browser: A reader of the run's database.
+        state: ``running``, ``scoring``, ``finished`` or ``stopped``.
+    """
     rows = browser.outcomes()
     failures = tuple(row for row in rows if _is_failure(row))
     file = _scenario(run)
@@ -183,7 +189,7 @@ def _how(file: ScenarioFile) -> Iterable[Fact]:
 
 
 def _players(players: Sequence[Mapping[str, Any]] | None) -> Iterable[Fact]:
-    """Who plays, or played; nobody in particular where one process does."""
+    """Yield a fact for each worker that plays or played; none if one process did it all."""
     for one in players or ():
         rate = f", {one['turns_per_s']:.0f}/s" if one["turns_per_s"] else ""
         state = "" if one["state"] == "playing" else f", {one['state']}"
@@ -209,7 +215,7 @@ def _count_facts(progress: PlayProgress, turns: int, rows: Sequence[OutcomeRow])
 
 
 def overview(run: Run, numbers: RunNumbers) -> OverviewView:
-    """The headline numbers of a run."""
+    """Return the headline numbers of a run."""
     report = without_passed_checks(numbers.report)
     table = report.table
     looks = styles([one.group for one in table.groups])
@@ -263,7 +269,7 @@ def _places(
 
 
 def warnings(run: Run, report: Report) -> Iterable[str]:
-    """What to know beside the numbers, in words: the report's notes, and what the scenario gives away."""
+    """Yield the sentences to read beside the numbers: the report's notes, and one on drift settings."""
     yield from notes(report)
     file = _scenario(run)
     drift_checked = any(one.total.drift_checked for one in report.table.groups)

@@ -16,13 +16,13 @@ from replay.web.pages import make_environment
 
 
 def render(template: str, /, **content: Any) -> str:
-    """The page, fit for UTF-8."""
+    """Return the page, fit for UTF-8."""
     return environment().get_template(template).render(**content)
 
 
 @cache
 def environment() -> Environment:
-    """What renders the pages of runs."""
+    """Return the template environment of the pages of runs."""
     made = make_environment(Path(__file__).resolve().parent / "templates")
     made.filters.update(
         attribution_sentence=attribution_sentence,

@@ -61,7 +61,7 @@ class PeopleView:
 
 
 def people_view(people: HumanScores | None) -> PeopleView | None:
-    """What the page shows of *people*; None of a run that comes out of no study."""
+    """Return the view of *people*'s scores; None if the run does not come from a study."""
     if people is None:
         return None
     groups = [Group(one.system, one.policy) for one in people.groups]
@@ -93,7 +93,7 @@ def people_view(people: HumanScores | None) -> PeopleView | None:
 
 
 def _beside(score: PeopleScore, people: HumanScores) -> Sequence[str]:
-    """The scores to draw beside one of people's, each in its turn: those that count in the same."""
+    """Return the scores to draw beside one of people's, each in its turn: those that count in the same."""
     return [n for n, one in people.scores.items() if not one.by_people and one.unit == score.unit] or [""]
 
 

@@ -92,7 +92,7 @@ NO_GATE = GateResult(results=())
 
 
 def gate(run: Run) -> GateResult:
-    """*run* held against its scenario's assertions."""
+    """Return the results of the assertions of *run*."""
     try:
         return GateResult(results=tuple(check_assertions(run)))
     except ReplayError as error:  # a plug-in that the scenario names may be gone
@@ -106,7 +106,7 @@ def broken_rules(
     checks: Checks | None,
     browser: RunBrowser,
 ) -> tuple[BrokenRule, ...]:
-    """All that failed of a run: assertions, objectives, checks, then yes-or-no scores."""
+    """Return all that failed of a run: assertions, objectives, checks, then yes-or-no scores."""
     columns = {row.name for row in checks.rows} if checks else set()
     others = {name: scorer for name, scorer in scorers.items() if name not in columns}
     return (
@@ -118,17 +118,17 @@ def broken_rules(
 
 
 def assertion_id(place: int, group: Group) -> str:
-    """The rule that one of the assertions is for *group*."""
+    """Return the rule that one of the assertions is for *group*."""
     return f"assertion-{place}-{group.system}-{group.policy}"
 
 
 def objective_id(level: LevelPlayed, objective: ObjectiveResult) -> str:
-    """The rule that *objective* is for *level*."""
+    """Return the rule that *objective* is for *level*."""
     return f"objective-{level.index}-{objective.key or objective.goal}"
 
 
 def checks_id(name: str, group: Group | None = None, depth: int | None = None) -> str:
-    """The rule that the checks of the column *name* pass, of all groups and depths or of one."""
+    """Return the rule that the checks of the column *name* pass, of all groups and depths or of one."""
     of = "" if group is None else f"-{group.system}-{group.policy}"
     return f"checks-{name}{of}{'' if depth is None else f'-depth-{depth}'}"
 
@@ -163,7 +163,9 @@ def _of_objectives(load: LoadSummary | None, browser: RunBrowser) -> Iterable[Br
 def _due(
     level: LevelPlayed, objective: ObjectiveResult, slo: Mapping[str, float], browser: RunBrowser
 ) -> list[RecordKey]:
-    """The turns beyond the bound; all of the level where a turn has no such number, or none is beyond it."""
+    """
+    Return the turns beyond the bound; all of the level where a turn has no such number, or none is beyond it.
+    """
     window, bound = (level.measured_from_s, level.measured_to_s), slo.get(objective.key)
     scorer, _, kind = objective.key.rpartition("_")
     found: list[RecordKey] = []

@@ -48,7 +48,7 @@ class ReportFile:
     of: int
 
     def summary(self) -> str:
-        """The same in words."""
+        """Return the numbers of conversations and bytes in words."""
         return f"{self.conversations:,} of {self.of:,} conversations, {self.bytes / 1e6:.1f} MB"
 
 
@@ -126,7 +126,7 @@ def _page(watched: LiveRun, resamples: int, limit_bytes: int) -> tuple[str, Repo
 def _fragments(
     watched: LiveRun, rows: Sequence[ConversationRow], broken: Sequence[BrokenRule], room: int
 ) -> Iterable[tuple[str, str]]:
-    """The conversations' own pages, packed, as long as there is room."""
+    """Yield the conversations' own pages, packed, as long as there is room."""
     kinds = watched.score_kinds()
     places = {row.id: place for place, row in enumerate(rows)}
 
@@ -161,7 +161,7 @@ def _breaking(
 
 
 def _scores(index: ConversationIndex, names: list[str], ids: set[str]) -> dict[str, dict[str, float]]:
-    """Each conversation's score by name, to sort by."""
+    """Return each conversation's score by name, to sort by."""
     found: dict[str, dict[str, float]] = {id: {} for id in ids}
     for name in names:
         for row in index.page(ListQuery(order=name), count=10**9).rows:

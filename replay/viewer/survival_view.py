@@ -24,7 +24,7 @@ from replay.statistics.script_survival import ScriptSurvival
 
 
 def survival_chart(found: Sequence[ScriptSurvival]) -> Chart:
-    """A curve for each system and policy."""
+    """Return a chart with a curve for each system and policy."""
     groups = [one.group for one in found]
     looks = styles(groups)
     traces: list[Trace] = []

@@ -77,7 +77,9 @@ class StepsView:
 def steps_view(
     steps: Sequence[Message], times_s: Sequence[tuple[float, float]], room: TextLimits
 ) -> StepsView | None:
-    """*steps*, which took *times_s* where that is known, as far as there is *room*; None without any."""
+    """
+    Return *steps*, which took *times_s* where that is known, as far as there is *room*; None without any.
+    """
     if not steps:
         return None
     shown = steps[: room.steps]
@@ -115,7 +117,9 @@ def _step(step: Message, took: str, room: TextLimits) -> StepView:
 
 
 def laid_out(call: ToolCall) -> str:
-    """The arguments of *call* with a line for each; as they are where they are no object, or very long."""
+    """
+    Return the arguments of *call* with a line for each; as they are where they are no object, or very long.
+    """
     arguments = call.parsed_arguments if len(call.arguments) <= _LAID_OUT else None
     if not isinstance(arguments, dict):
         return call.arguments
@@ -175,7 +179,7 @@ def turn_view(
     room: TextLimits,
     against: Sequence[str] = (),
 ) -> TurnView:
-    """One record, taken apart for a reader."""
+    """Return one record, taken apart for a reader."""
     gold_diff, answer_diff = _answer_diff(record) or ((), ())
     ranks = (rank for rank, one in enumerate(record.passages, 1) if one.id in record.gold_passages)
     question = record.asked if len(record.asked) <= room.first else record.asked[: room.first] + " …"
@@ -245,14 +249,14 @@ def _score(one: TurnScore, unit: str) -> ScoreView:
 
 
 def judged_score(value: Any, unit: str = "") -> str:
-    """A value that a judge gave, or why it gave none."""
+    """Return a value that a judge gave, or why it gave none."""
     if isinstance(value, Mapping):
         return str(value.get("reason", "no value"))
     return number(float(value), unit) if isinstance(value, int | float) else str(value)
 
 
 def evidence_text(value: Any) -> str:
-    """Evidence in a line or a few; whatever a judge keeps is JSON."""
+    """Return a judge's evidence, which is any JSON value, in a line or a few."""
     if isinstance(value, str):
         return value[:2000]
     if isinstance(value, list):

@@ -177,7 +177,10 @@ class Viewer:
             watched.keep_gate(gate, stamp)
 
     def _of_numbers(self, name: str, view: Callable[[LiveRun, RunNumbers], Any]) -> Handler:
-        """A page that shows *view* of a run's numbers, or says that they are being computed."""
+        """
+        Return the handler of a page that shows *view* of a run's numbers, or says that they are being
+        computed.
+        """
 
         def page(watched: LiveRun) -> str:
             numbers = watched.numbers
@@ -278,7 +281,7 @@ class Viewer:
         await asyncio.to_thread(watched.keep, numbers, stamp, took_s=monotonic() - began)
 
     async def _state(self, request: web.Request) -> web.Response:
-        """What a page polls: small, and 304 as long as nothing happened."""
+        """Respond to a page's poll with the run's state: a small JSON body, or 304 if nothing has changed."""
         watched = await self._run_by_key(request.match_info["key"])
         if request.query.get("numbers"):
             await self._compute_numbers(watched)
@@ -330,7 +333,7 @@ class Viewer:
 
 
 def _page_context(watched: LiveRun | None, view: str) -> dict[str, Any]:
-    """What every served page knows."""
+    """Return the template variables that every page needs."""
     return {
         "watched": watched,
         "stamp": assets.stamp(),

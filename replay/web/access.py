@@ -27,13 +27,13 @@ MOST_KEYS = 10_000
 
 
 def new_token() -> str:
-    """A token that nobody guesses: 256 random bits."""
+    """Return a token that nobody guesses: 256 random bits."""
     return secrets.token_urlsafe(32)
 
 
 def token_from(variable: str) -> str:
     """
-    The token in the environment variable *variable*; it is shown nowhere.
+    Return the token in the environment variable *variable*; it is shown nowhere.
 
     Raises:
         InputError: there is none that can be sent and isn't guessed.
@@ -57,7 +57,7 @@ def is_token(given: str | None, token: str) -> bool:
 
 
 def bearer(authorization: str | None) -> str | None:
-    """The token in the value of a header ``Authorization``; None where it holds none."""
+    """Return the token in the value of a header ``Authorization``; None where it holds none."""
     scheme, _, token = (authorization or "").partition(" ")
     return token.strip() if scheme.lower() == "bearer" else None
 
@@ -70,10 +70,15 @@ def is_loopback(host: str) -> bool:
 
 def is_own_name(host: str, reached: tuple[str, int], more: Collection[str] = ()) -> bool:
     """
-    Whether *host*, of a request's header, is a name of the server that was *reached* at an address and port.
+    Return whether *host* is a name of the server that the request reached.
 
-    Its names are that address, those of loopback, and *more*, which may have any port. A server that others
-    reach has all addresses in numbers, too: none is the name of a page elsewhere.
+    The server's names are that address, those of loopback, and *more*. A server that is reached from other
+    machines accepts every numeric address as well, since none of those is the name of somebody else's page.
+
+    Args:
+        host: The request's ``Host`` header, with or without a port.
+        reached: The address and port that the request came in on.
+        more: Further names, which may have any port.
     """
     try:
         parts = urlsplit(f"//{host}")
@@ -158,7 +163,7 @@ class RequestRateLimit:
         self._over_at: dict[str, float] = {}
 
     def wait_s(self, key: str) -> float:
-        """Seconds until *key* may ask; 0 if it may now, which counts."""
+        """Return the seconds until *key* may ask again; 0 if it may now, and count that request."""
         now = self._clock()
         over_at = max(now, self._over_at.get(key, now)) + self._each_s
         if over_at - now > self._ahead_s:

@@ -34,7 +34,11 @@ def own_names(host: str, allowed: Collection[str]) -> tuple[str, ...]:
 
 def address_of(url: str | None, host: str, allowed: Collection[str] = ()) -> Address:
     """
-    Where people reach a server bound to *host*: by *url*, where that is given, or by a name in *allowed*.
+    Return the address at which people reach a server that is bound to *host*.
+
+    Args:
+        url: The public URL of the pages, such as that of a proxy.
+        allowed: Further host names.
 
     Raises:
         InputError: *url* is no address of pages.
@@ -58,7 +62,7 @@ def address_of(url: str | None, host: str, allowed: Collection[str] = ()) -> Add
 
 
 def shown_origin(bound: str) -> str:
-    """The address *bound*, such as ``http://0.0.0.0:8770``, as another machine can call it."""
+    """Return the address *bound*, such as ``http://0.0.0.0:8770``, as another machine can call it."""
     parts = urlsplit(bound)
     return f"http://{socket.gethostname()}:{parts.port}" if parts.hostname in EVERYWHERE else bound
 

@@ -42,7 +42,7 @@ def _harmless(value: Any) -> Any:
 
 def _json(value: Any) -> Markup:
     """
-    *value* for a script element that holds data.
+    Return *value* for a script element that holds data.
 
     ``</script>``, ``<!--`` and the separators that end a line in older scripts can't stand in it.
 

@@ -37,12 +37,12 @@ class DiffPiece:
 
     @property
     def space(self) -> str:
-        """What stands before the words; to be left unmarked."""
+        """The white space before the words; not to be marked."""
         return self.text[: len(self.text) - len(self.words)]
 
 
 def edit(before: str, after: str) -> list[DiffPiece]:
-    """*before* turned into *after*: all words of both, in order."""
+    """Return *before* turned into *after*: all words of both, in order."""
     first, second = _PIECES.findall(before), _PIECES.findall(after)
     if len(first) + len(second) > MOST_WORDS:
         return [DiffPiece(text=before, kind="missing"), DiffPiece(text=" " + after, kind="added")]
@@ -60,7 +60,7 @@ def edit(before: str, after: str) -> list[DiffPiece]:
 
 def against(gold: str, answer: str) -> tuple[list[DiffPiece], list[DiffPiece]] | None:
     """
-    *gold* with the words that *answer* lacks marked, and *answer* with those that *gold* lacks.
+    Return *gold* with the words that *answer* lacks marked, and *answer* with those that *gold* lacks.
 
     None when they are too long to compare.
     """

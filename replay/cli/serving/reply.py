@@ -17,7 +17,7 @@ _WORD = re.compile(r"\s*\S+(?:\s+\Z)?|\s+")
 
 
 def completion(name: str, number: int, asked: Completion, reply: ChatReply) -> dict[str, Any]:
-    """*reply* in one piece; the *number*-th of the model *name*."""
+    """Return *reply* in one piece; the *number*-th of the model *name*."""
     return {
         "id": f"chatcmpl-{number}",
         "object": "chat.completion",
@@ -33,7 +33,7 @@ def completion(name: str, number: int, asked: Completion, reply: ChatReply) -> d
 
 def completion_events(name: str, number: int, asked: Completion, reply: ChatReply) -> Iterator[bytes]:
     """
-    *reply* as server-sent events, one for each word and each call of a tool.
+    Yield *reply* as server-sent events, one for each word and each call of a tool.
 
     The passages stand in the event with the finish reason.
     """
@@ -59,7 +59,7 @@ def completion_events(name: str, number: int, asked: Completion, reply: ChatRepl
 
 
 def passages(reply: ChatReply) -> list[dict[str, str]]:
-    """The passages that the system used."""
+    """Return the passages that the system used."""
     return [{"id": p.id, "title": p.title, "text": p.text} for p in reply.passages]
 
 

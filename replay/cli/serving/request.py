@@ -106,6 +106,8 @@ class AskedQuestion(msgspec.Struct, frozen=True, kw_only=True):
 
 def read_messages(sent: Sequence[SentMessage]) -> AskedQuestion:
     """
+    Return the question and what comes before it from the messages of a request.
+
     Raises:
         BadRequest: one lacks what its role needs, or nothing waits for an answer.
     """
@@ -193,8 +195,10 @@ class _QuestionBody(msgspec.Struct):
 
 def read_completion(content: bytes) -> Completion:
     """
+    Parse the body of a chat completion request.
+
     Raises:
-        BadRequest: *content* is not a chat completion request, or one for what is not offered.
+        BadRequest: *content* is not such a request, or asks for what is not offered.
     """
     body = _decoded(content, _CompletionBody)
     if body.stream_options is not None and not body.stream:
@@ -226,6 +230,8 @@ def read_completion(content: bytes) -> Completion:
 
 def read_question(content: bytes) -> ChatQuestion:
     """
+    Parse the body of a request to ``/chat``.
+
     Raises:
         BadRequest: *content* is not a question.
     """
@@ -242,7 +248,7 @@ def read_question(content: bytes) -> ChatQuestion:
 
 def _decoded(content: bytes, kind: type[T]) -> T:
     """
-    *content* as one of *kind*; what nobody looks at isn't made, however much of it there is.
+    Return *content* as one of *kind*; what nobody looks at isn't made, however much of it there is.
 
     Raises:
         BadRequest: it is none.
@@ -256,7 +262,7 @@ def _decoded(content: bytes, kind: type[T]) -> T:
 
 
 def _named(metadata: msgspec.Raw) -> str | None:
-    """The conversation that *metadata* names."""
+    """Return the conversation that *metadata* names."""
     try:
         return decode_as(metadata, _Metadata).conversation
     except (ValueError, RecursionError):

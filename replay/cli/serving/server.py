@@ -64,12 +64,12 @@ def make_app(
     max_body_bytes: int = MAX_BODY_BYTES,
 ) -> web.Application:
     """
-    A web application that answers with *adapter*, entered when it starts and left when it ends.
+    Return a web application that answers with *adapter*, entered when it starts and left when it ends.
 
     Whoever asks has to send *token*, unless that is None, and to call it by its address or one of *names*.
 
-    *name* is the model's name. *delay_s* is added to each answer, *chunk_delay_s* comes between the pieces
-    of a streamed one; more than *capacity* asks at a time wait for each other, to the end of the answer.
+    *name* is the model's name. *delay_s* is added to each answer, *chunk_delay_s* comes between the pieces of
+    a streamed one; more than *capacity* asks at a time wait for each other, to the end of the answer.
 
     Raises:
         ValueError: a delay is negative, or the capacity or the largest body less than 1.
@@ -187,10 +187,10 @@ class _Server:
 
 async def _read(request: web.Request, read: Callable[[bytes], T]) -> T:
     """
-    What *read* makes of the body.
+    Return the request's body, parsed by *read*.
 
     Raises:
-        BadRequest: it can't, there is too much, or it does not come.
+        BadRequest: it is not JSON, is too large, can't be parsed, or does not arrive in time.
     """
     # A page elsewhere can send a POST without being asked as plain text or as a form, and not as JSON.
     kind = request.content_type
@@ -222,7 +222,9 @@ def _own_failure(request: web.Request, error: Exception) -> Failure | None:
 
 
 def _status(error: AdapterError) -> int:
-    """The HTTP status by which a client's adapter comes to the same outcome, as far as there is one."""
+    """
+    Return the HTTP status by which a client's adapter comes to the same outcome, as far as there is one.
+    """
     if error.outcome == "rate-limited":
         return 429
     if isinstance(error, AdapterTimeoutError):

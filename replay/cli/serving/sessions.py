@@ -111,7 +111,7 @@ class Chat:
         return self.opened.size + self.said
 
     async def ask(self, question: str) -> ChatReply:
-        """The answer, which is remembered."""
+        """Return the answer, which is remembered."""
         shown = self.history if self.accepts_history else ()
         request = ChatRequest(question=question, history=shown, depth=len(self.history) + 1)
         reply = await usable_reply(self.opened.session, request)
@@ -136,7 +136,7 @@ class ChatSessions:
     @asynccontextmanager
     async def turn(self, asked: ChatQuestion) -> AsyncIterator[Chat]:
         """
-        The chat that *asked* belongs to, a new one if it names none; its turns go one by one.
+        Yield the chat that *asked* belongs to, a new one if it names none; its turns go one by one.
 
         Raises:
             BadRequest: there is no such chat, or no more.

@@ -30,7 +30,7 @@ Play = tuple[str, str, str]
 
 def as_test_cases(run: Run | str | Path) -> list[ConversationalTestCase]:
     """
-    One case for each play of the run, or of the run in a folder, in the run's order.
+    Return one case for each play of the run, or of the run in a folder, in the run's order.
 
     A case's ``metadata`` say which play it is and hold its ``scores`` by column, its ``checks``, and the
     turns that the policy did not ask (``not_asked``). Those of an assistant's turn have the keys of
@@ -94,7 +94,9 @@ def _case(
 
 
 def play_scores(scores: Mapping[str, ScoreColumn]) -> dict[str, Any]:
-    """``scores`` of a whole play, None where there is none, and the columns of which less is better."""
+    """
+    Return the ``scores`` of a whole play, None for one without a value, and the names in ``lower_is_better``.
+    """
     values = {
         name: column.value([place for place in range(len(column.observed)) if column.is_scored(place)])
         for name, column in scores.items()
@@ -105,11 +107,16 @@ def play_scores(scores: Mapping[str, ScoreColumn]) -> dict[str, Any]:
 
 def turn_facts(records: Sequence[TurnRecord], scores: Mapping[str, ScoreColumn]) -> list[dict[str, Any]]:
     """
-    What is known of each turn, as JSON values.
+    Return the facts about each turn, as JSON values.
 
-    ``depth``, ``recorded`` and ``asked`` (questions), ``edit``, ``outcome``, ``answer``, ``error``,
-    ``gold_answers``; ``valid``, the drift verdict, and ``drift``, why it is invalid; ``scores`` by column, or
-    the reason in ``unscored``. *scores* are columns over *records*.
+    Args:
+        records: Turn records.
+        scores: Score columns over *records*.
+
+    Returns:
+        A mapping for each turn: ``depth``, ``recorded`` and ``asked`` (questions), ``edit``, ``outcome``,
+            ``answer``, ``error``, ``gold_answers``; ``valid``, the drift verdict, and ``drift``, why it is
+            invalid; ``scores`` by column, or the reason in ``unscored``.
     """
     return [
         {
@@ -157,17 +164,19 @@ def _played(record: TurnRecord, facts: dict[str, Any]) -> Iterator[Turn]:
 
 
 def retrieved(record: TurnRecord) -> list[str] | None:
-    """The passages that the system says it retrieved, best first."""
+    """Return the passages that the system says it retrieved, best first."""
     return [without_pictures(passage.text) for passage in record.passages] or None
 
 
 def without_pictures(text: str) -> str:
-    """*text* without DeepEval's mark of a picture: it would send judges whatever file an answer names."""
+    """
+    Return *text* without DeepEval's mark of a picture: it would send judges whatever file an answer names.
+    """
     return text.replace("[DEEPEVAL:", "[DEEPEVAL :")
 
 
 def tool_calls(record: TurnRecord) -> list[ToolCall]:
-    """The tools that the system called on its way to the answer, in order, with what they came to."""
+    """Return the tools that the system called on its way to the answer, in order, with what they came to."""
     results = {step.tool_call_id: step.text for step in record.steps if step.role == "tool"}
     return [
         ToolCall(

@@ -140,7 +140,7 @@ def _is_of_run(case: ConversationalTestCase) -> bool:
 
 
 def _facts(case: ConversationalTestCase, *scorers: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """As ``play_scores`` and ``turn_facts``, by depth."""
+    """Return the results of ``play_scores`` and of ``turn_facts``, the latter by depth."""
     if _is_of_run(case):
         turns = [turn.metadata for turn in case.turns if "depth" in (turn.metadata or {})]
         return case.metadata, sorted(turns + case.metadata["not_asked"], key=lambda one: one["depth"])
@@ -157,6 +157,6 @@ def _compared(case: ConversationalTestCase) -> list[dict[str, Any]]:
 
 
 def _quoted(*texts: str | None) -> str:
-    """The first of *texts*, which may be none."""
+    """Return the first of *texts*, which may be none."""
     text = next(iter(texts), None)
     return "nothing" if text is None else f'"{shorten(text, WIDTH)}"'

@@ -41,7 +41,7 @@ class PlayMetric(BaseConversationalMetric):  # type: ignore[misc]
 
     def measure(self, test_case: ConversationalTestCase, *args: Any, **kwargs: Any) -> float:
         """
-        The score; ``reason``, ``success`` and ``score_breakdown``, by depth, are the metric's.
+        Return the score; ``reason``, ``success`` and ``score_breakdown``, by depth, are the metric's.
 
         Raises:
             MissingTestCaseParamsError: the case has nothing to look at.
@@ -56,7 +56,7 @@ class PlayMetric(BaseConversationalMetric):  # type: ignore[misc]
         return found.score
 
     async def a_measure(self, test_case: ConversationalTestCase, *args: Any, **kwargs: Any) -> float:
-        """As ``measure``, in a thread of its own."""
+        """Run ``measure`` in a thread of its own."""
         return await asyncio.to_thread(self.measure, test_case)
 
     def is_successful(self) -> bool | None:
@@ -65,6 +65,8 @@ class PlayMetric(BaseConversationalMetric):  # type: ignore[misc]
     @abstractmethod
     def look(self, case: ConversationalTestCase) -> MetricResult:
         """
+        Return the metric's result for *case*.
+
         Raises:
             MissingTestCaseParamsError: the case has nothing to look at.
         """
@@ -75,7 +77,7 @@ class PlayMetric(BaseConversationalMetric):  # type: ignore[misc]
 
 
 def nothing(found: str) -> MissingTestCaseParamsError:
-    """The error for a case with nothing to look at."""
+    """Return the error for a case with nothing to look at."""
     # DeepEval's own way to leave a metric out where it doesn't apply.
     return MissingTestCaseParamsError(
         f"{found}; ErrorConfig(skip_on_missing_params=True) leaves such cases out"

@@ -48,8 +48,8 @@ class DeepEvalScorer:
 
     def observe(self, records: Sequence[TurnRecord]) -> list[float | Unscored]:
         """
-        A score for each record with an answer; none where the metric misses something, as a gold answer, or
-        fails: as of our own judges, what was asked of the others is not lost for it.
+        Return a score for each record with an answer; none where the metric misses something, as a gold
+        answer, or fails: as of our own judges, what was asked of the others is not lost for it.
         """
         with ThreadPoolExecutor(self.at_once) as threads:
             return list(threads.map(self._measured, records))

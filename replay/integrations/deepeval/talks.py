@@ -28,7 +28,7 @@ def as_conversations(
     goldens: Iterable[ConversationalGolden | ConversationalTestCase],
 ) -> list[Conversation]:
     """
-    Each of *goldens*, or test cases, as a conversation to replay: users' turns are its questions, the
+    Return each of *goldens*, or test cases, as a conversation to replay: users' turns are its questions, the
     assistant's the gold answers, and calls of tools the recorded steps.
 
     It has their name as its id, or ``golden-N``. Scenario and expected outcome are metadata.
@@ -72,7 +72,7 @@ class ImportedConversation(NamedTuple):
 
 def import_conversations(case: ConversationalTestCase) -> ImportedConversation:
     """
-    A *case* that comes out of no run of ours.
+    Return a *case* that comes out of no run of ours.
 
     Raises:
         InputError: it has no user's turn.

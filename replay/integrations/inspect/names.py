@@ -12,7 +12,7 @@ _IS_INSTALLED = "site-packages" in _HERE.parts or any(_HERE.is_relative_to(place
 
 def named(name: str) -> str:
     """
-    *name*, so that it is found as ``replay/NAME``.
+    Return *name*, so that it is found as ``replay/NAME``.
 
     Inspect puts the package before it by itself where that is installed, but for an installation for
     development only of a distribution that is called as its package is.

@@ -58,7 +58,7 @@ class Plays:
         self._users = 0
 
     def of(self, state: TaskState) -> Play:
-        """What the sample of *state* plays."""
+        """Return the play of the sample that *state* belongs to: its conversation, policy and epoch."""
         label = state.metadata[POLICY]
         play = Play(
             system=self.assembly.systems[0],
@@ -78,7 +78,7 @@ class Plays:
 
     @asynccontextmanager
     async def parts_open(self) -> AsyncIterator[None]:
-        """The parts open: from the first sample that is under way to the last."""
+        """Keep the parts open from the first sample that is under way to the end of the last."""
         loop = asyncio.get_running_loop()
         if loop is not self._loop:  # the task is played once more
             self._loop, self._lock, self._users = loop, asyncio.Lock(), 0
@@ -99,7 +99,7 @@ class Plays:
 
 
 def conversation_player(plays: Plays) -> Solver:
-    """What plays one of *plays* for each sample."""
+    """Return a solver that plays the sample's conversation, as one of *plays*."""
 
     @solver(name=named("conversation_player"))
     def player() -> Solver:
@@ -211,7 +211,7 @@ class PlayedSample:
 
 
 def _plan_fields(depth: int, recorded: str, planned: PlannedTurn) -> dict[str, Any]:
-    """What is planned for a turn, for a reader."""
+    """Return the plan of a turn as fields for a reader, without those that are None."""
     from replay.report.drift_text import why_invalid
 
     drift = planned.drift

@@ -35,14 +35,14 @@ ALL = "all"
 
 
 def depth_key(depth: int | None) -> str:
-    """What the value at *depth* is called; None for that of all depths."""
+    """Return the key of the value at *depth*; None is the value over all depths."""
     return ALL if depth is None else f"depth_{depth}"
 
 
 @metric(name=named("by_depth"), scores="unreduced")
 def by_depth() -> Metric:
     """
-    The number of each depth and, as ``stderr``, its standard error, clustered by conversation.
+    Return the number of each depth and, as ``stderr``, its standard error, clustered by conversation.
 
     First of all depths, then of each. Of several policies each has its own, with its label before it. A
     standard error needs two conversations and a scorer that is a mean.
@@ -75,7 +75,7 @@ def _turns(one: SampleScore) -> list[Any]:
 
 
 def _number(scores: Sequence[SampleScore], depth: int | None) -> tuple[float | None, float | None]:
-    """The number over all turns at *depth*, and its standard error."""
+    """Return the number over all turns at *depth*, and its standard error."""
     from replay.statistics.score_column import ScoreColumn
 
     turns = [
@@ -99,7 +99,7 @@ def _number(scores: Sequence[SampleScore], depth: int | None) -> tuple[float | N
 
 
 def _built(spec: Mapping[str, Any] | None) -> Any:
-    """The scorer that *spec* describes; that of checks for None."""
+    """Return the scorer that *spec* describes; that of checks for None."""
     from replay.core.safety.code_gate import code_may_run
     from replay.results.scoring import build_scorers
     from replay.scorers.scorer import SHARE
@@ -127,7 +127,7 @@ for _name in available("scorers"):
 
 
 def turn_score(choice: Choice, folder: Path) -> Scorer:
-    """What scores the turns of a sample with the scorer *choice*, whose paths start from *folder*."""
+    """Return an Inspect scorer that scores turns with *choice*, whose paths start from *folder*."""
     made: Scorer = _known_as(choice.label, choice.name)(choice.name, str(folder), **choice.settings)
     return made
 
@@ -175,7 +175,7 @@ def _score(
     built: Any,
     spec: Mapping[str, Any] | None,
 ) -> Score:
-    """What *built* makes of each turn of a sample and of all, with what it *observed*."""
+    """Return the scores by *built* of each turn of a sample and of all, from what it *observed*."""
     from replay.scorers.scorer import Unscored
     from replay.statistics.score_column import ScoreColumn
 
@@ -209,7 +209,7 @@ def _score(
 
 
 def stored_records(store: Store | Mapping[str, Any]) -> list[TurnRecord]:
-    """The records in a sample's *store*, by depth."""
+    """Return the records in a sample's *store*, by depth."""
 
     from replay.core.record import TurnRecord
 
@@ -220,7 +220,7 @@ def depth_table(
     log: EvalLog | str | Path, scorers: Sequence[Any] | None = None, *, resamples: int = 1000
 ) -> pd.DataFrame:
     """
-    The depth table of an eval's *log*, or of the file that holds it: as ``Run.depth_table``.
+    Return the depth table of an eval's *log*, or of the file that holds it: as ``Run.depth_table``.
 
     With the eval's own scorers, or with *scorers*, written as in a scenario. Samples that ended in an error
     or at a limit count as far as they were played.
@@ -260,7 +260,7 @@ def depth_table(
 
 
 def _choices(log: EvalLog) -> Iterator[tuple[Choice, Path]]:
-    """The eval's own scorers, and where their paths start from; not that of the checks."""
+    """Yield the eval's own scorers, and where their paths start from; not that of the checks."""
     for one in log.eval.scorers or ():
         options = dict(one.options or {})
         if "plugin" in options:

@@ -45,11 +45,11 @@ def conversations(
     scorers: str | list[Any] | None = None,
 ) -> Task:
     """
-    The conversations of *scenario*, played with Inspect's model in the place of its systems.
+    Return the conversations of *scenario*, played with Inspect's model in the place of its systems.
 
-    *scenario* is a file, a shipped scenario's name, or what it holds. Without one the conversations come
-    from the *data* set (a file or pattern) and are played under ``pred``. *policies* and *scorers* stand in
-    the place of the scenario's, written as there; on a command line with commas between them.
+    *scenario* is a file, a shipped scenario's name, or what it holds. Without one the conversations come from
+    the *data* set (a file or pattern) and are played under ``pred``. *policies* and *scorers* stand in the
+    place of the scenario's, written as there; on a command line with commas between them.
 
     The model is told and offered what the system is that has the adapter ``inspect``, or else the first one,
     if that is a model too (``openai``): system prompt, tools, generation settings.
@@ -99,7 +99,7 @@ def _samples(found: list[Conversation], assembly: Assembly) -> Iterator[Sample]:
 
 
 def _as_asked(system: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """How Inspect's model is asked in the place of *system*: settings, and generation settings."""
+    """Return the settings and generation settings with which Inspect's model replaces *system*."""
     settings = dict(system.get("settings") or {})
     if system["adapter"] == "inspect":
         config = settings.get("config") or {}
@@ -121,7 +121,7 @@ def _for_inspect(
     scenario: AnyScenario | None, data: str | None, chosen: Mapping[str, Any]
 ) -> tuple[ScenarioFile, dict[str, Any]]:
     """
-    The scenario with Inspect's model as its only system, and generation settings for that.
+    Return the scenario with Inspect's model as its only system, and generation settings for that.
 
     Raises:
         ScenarioError: it has faults, or there is none.

@@ -30,7 +30,7 @@ class TracedTurn:
     """The system keeps it."""
 
     def sent(self) -> tuple[Message, ...]:
-        """The messages that put the question, and those before it that were sent along."""
+        """Return the messages that put the question, and those before it that were sent along."""
         turn = self.conversation.turns[self.record.depth - 1]
         earlier = self.conversation.turns[: self.conversation.asked_from - 1]
         played = [*map(unasked_turn, earlier), *(played_turn(self.conversation, one) for one in self.before)]
@@ -61,7 +61,9 @@ class TracedAsk:
 
 
 def asks_of(record: TurnRecord) -> Iterator[TracedAsk]:
-    """The asks of *record* and the calls of tools between them, in order; none where nothing was asked."""
+    """
+    Yield the asks of *record* and the calls of tools between them, in order; none where nothing was asked.
+    """
     timing, times = record.timing, record.step_times_s
     if timing is None:
         return

@@ -16,7 +16,7 @@ SENT_AS = ("temperature", "top_p", "top_k", "max_tokens", "frequency_penalty", "
 
 
 def known(attributes: Mapping[str, Any]) -> Attributes:
-    """Those of *attributes* that have a value, fit to be sent."""
+    """Return the *attributes* that have a value, with texts that can be encoded for sending."""
     return {
         name: encodable(value) if isinstance(value, str) else value
         for name, value in attributes.items()
@@ -25,12 +25,18 @@ def known(attributes: Mapping[str, Any]) -> Attributes:
 
 
 def encodable(text: str) -> str:
-    """*text* with a question mark for each half of a surrogate pair, which Protocol Buffers can't hold."""
+    """
+    Return *text* with a question mark for each half of a surrogate pair, which Protocol Buffers can't hold.
+    """
     return text.encode("utf-8", "replace").decode()
 
 
 def place_attributes(record: TurnRecord, run_name: str) -> Attributes:
-    """What tells a play from all others. Its conversation is one of its own: others replay the same data."""
+    """
+    Return the attributes that identify a play.
+
+    Its ``gen_ai.conversation.id`` is unique to the play, since others replay the same conversation.
+    """
     session = f"{record.conversation}/{record.system}/{record.policy}/{run_name}"
     return {
         "gen_ai.conversation.id": session,
@@ -42,7 +48,7 @@ def place_attributes(record: TurnRecord, run_name: str) -> Attributes:
 
 
 def system_attributes(system: SystemSection) -> Attributes:
-    """What the conventions want to know of a *system*, as far as its settings say."""
+    """Return the attributes that the conventions define for a *system*, as far as its settings give them."""
     settings = system.settings
     extra = settings.get("extra")
     given = {**(extra if isinstance(extra, Mapping) else {}), **settings}
@@ -66,7 +72,7 @@ def system_attributes(system: SystemSection) -> Attributes:
 
 
 def message_parts(message: Message) -> dict[str, Any]:
-    """*message* as the conventions' JSON schema has it."""
+    """Return *message* as the conventions' JSON schema has it."""
     parts: list[dict[str, Any]] = []
     if message.role == "tool":
         given = {"id": message.tool_call_id} if message.tool_call_id else {}

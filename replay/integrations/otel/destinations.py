@@ -52,7 +52,7 @@ class Destination(Protocol):
     """Why the last ones were not taken."""
 
     def take_spans(self, spans: Sequence[ReadableSpan]) -> bool:
-        """Returns whether they are there now."""
+        """Send *spans*; return whether they have arrived."""
         ...
 
     def take_events(self, events: Sequence[ReadableLogRecord]) -> bool: ...
@@ -126,7 +126,7 @@ class Collector:
 
     @contextmanager
     def _listening(self) -> Iterator[None]:
-        """What goes wrong is told in the log alone, which would print it in the middle of ours."""
+        """Take the exporter's log messages in the block, so that they aren't printed amid our output."""
         handler = _Problems(self)
         _LOGGER.addHandler(handler)
         propagates, _LOGGER.propagate = _LOGGER.propagate, False
@@ -138,7 +138,7 @@ class Collector:
 
 
 def _timeout_s(kind: str) -> float:
-    """The exporter's own limit for an export with its retries, of spans or events by *kind*."""
+    """Return the exporter's own limit for an export with its retries, of spans or events by *kind*."""
     for variable in _TIMEOUTS:
         with suppress(KeyError, ValueError):
             return float(os.environ[variable.format(kind)])
@@ -146,7 +146,7 @@ def _timeout_s(kind: str) -> float:
 
 
 def _session() -> requests.Session | None:
-    """What an exporter asks with; None where it makes its own, since a variable says who vouches for us."""
+    """Return the HTTP session for an exporter; None if variables of OpenTelemetry configure its own."""
     if any(name.startswith("OTEL_PYTHON_EXPORTER_OTLP_HTTP") for name in os.environ):
         return None
     session = requests.Session()
@@ -196,7 +196,7 @@ class JsonLinesFile:
         return self._write(encode_logs(events))
 
     def close(self) -> None:
-        """Whoever opened the stream closes it."""
+        """Do nothing: whoever opened the stream closes it."""
 
     def _write(self, message: Message) -> bool:
         line = json.dumps(_with_hex_ids(MessageToDict(message, use_integers_for_enums=True)))
@@ -212,7 +212,7 @@ class JsonLinesFile:
 
 
 def _with_hex_ids(value: Any) -> Any:
-    """*value* with ids as OTLP's JSON has them, where Protocol Buffers' own has base64."""
+    """Return *value* with ids as OTLP's JSON has them, where Protocol Buffers' own has base64."""
     if isinstance(value, list):
         return [_with_hex_ids(one) for one in value]
     if isinstance(value, dict):

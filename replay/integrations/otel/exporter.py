@@ -35,7 +35,7 @@ AT_ONCE = 512
 
 
 def exporters(folder: Path, export: Export) -> list[RunExporter]:
-    """What exports the run in *folder*: to a collector, into a stream, or both."""
+    """Return the exporters of the run in *folder*: to a collector, into a stream, or both."""
     found: list[Destination] = [Collector(export.endpoint)] if export.is_sent else []
     if export.stream is not None:
         found.append(JsonLinesFile(export.stream))
@@ -140,8 +140,8 @@ class RunExporter:
 
     def _new(self, before: int | None = None) -> Iterator[tuple[int, list[ReadableSpan]]]:
         """
-        The spans of turns that were not sent yet, some at a time, each time with the last turn's row: all, or
-        those *before* a row.
+        Yield the spans of turns that were not sent yet, some at a time, each time with the last turn's row:
+        all, or those *before* a row.
         """
         columns = "rowid, conversation, system, policy, depth"
         which = "rowid > ? AND rowid < ? AND coalesce(started_at, 0) >= ? ORDER BY rowid LIMIT ?"

@@ -47,7 +47,7 @@ class RunResults:
         self._clock = clock
 
     def events(self) -> Iterator[ReadableLogRecord]:
-        """Those of all turns of sampled plays, turn after turn."""
+        """Yield the events of all turns of sampled plays, turn after turn."""
         checks: dict[Place, list[Attributes]] = {}
         of_checks: set[str] = set()
         for check in self._run.checks():
@@ -79,7 +79,9 @@ class RunResults:
                 yield self._event(trace, record, found)
 
     def _scored(self) -> Iterator[tuple[int, TurnRecord, Mapping[str, ScoreColumn]]]:
-        """The turns of sampled plays, with the scores of all of them and the place of theirs among these."""
+        """
+        Yield the turns of sampled plays, with the scores of all of them and the place of theirs among these.
+        """
         scorers = self._run.scorers()
         with closing(RunStore(self._run.folder)) as store:
             plays = store.rows("SELECT DISTINCT conversation, system, policy FROM turn")
@@ -90,7 +92,7 @@ class RunResults:
         return ((index, record, columns) for index, record in enumerate(records))
 
     def _explained(self) -> Mapping[tuple[str, Place], str]:
-        """What judges replied, by column and place."""
+        """Return the judges' replies, by column and turn."""
         found: dict[tuple[str, Place], str] = {}
         for judged in self._run.judged() if self._content else ():
             for verdict in self._run.verdicts(judged.name):

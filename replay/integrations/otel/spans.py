@@ -41,7 +41,11 @@ SCOPE: InstrumentationScope = InstrumentationScope(
 
 
 def resource(run: str, name: str) -> Resource:
-    """Who exports: us, with the run's id and *name*; ``OTEL_SERVICE_NAME`` and the like say otherwise."""
+    """
+    Return the resource that exports: this program, with the run's id and *name*.
+
+    Variables such as ``OTEL_SERVICE_NAME`` override it.
+    """
     ours = {
         "service.name": "convreplay",
         "service.version": __version__,
@@ -71,7 +75,7 @@ class RunSpans:
         self._systems = {one.name: system_attributes(one) for one in scenario.systems}
 
     def of_play(self, trace: PlayTrace, records: Sequence[TurnRecord]) -> ReadableSpan:
-        """The span around all *records* of a play, which are in order of depth."""
+        """Return the span around all *records* of a play, which are in order of depth."""
         times = [moments(records, place) for place in range(len(records))]
         more = {"convreplay.turns": len(records)}
         begin, end = min(begin for begin, _ in times), max(end for _, end in times)
@@ -79,7 +83,7 @@ class RunSpans:
         return self._span("play", trace, trace.span(), None, begin, end, records[-1], more, error=failed)
 
     def of_turn(self, trace: PlayTrace, turn: TracedTurn) -> Iterator[ReadableSpan]:
-        """The spans of *turn*: itself, its asks, and the calls of tools between them."""
+        """Yield the spans of *turn*: itself, its asks, and the calls of tools between them."""
         record, own = turn.record, turn_span_id(trace, turn.record)
         begin, end = moments((*turn.before, record), len(turn.before))
         failed = record.outcome if record.failed else None
@@ -158,7 +162,7 @@ class RunSpans:
         return found
 
     def _drift_events(self, record: TurnRecord, at: int) -> Iterator[Event]:
-        """One for each mention that means something else, or nothing any more."""
+        """Yield an event for each mention that means something else, or nothing any more."""
         for mention in record.drift.mentions if record.drift else ():
             if mention.state not in ("drifted", "lost"):
                 continue
@@ -216,7 +220,7 @@ class RunSpans:
 
 
 def nanoseconds(record: TurnRecord, since_start_s: float) -> int:
-    """The moment in nanoseconds since 1970, before which OTLP knows none."""
+    """Return the moment in nanoseconds since 1970, before which OTLP knows none."""
     return max(0, round((record.started_at or 0.0) * 1e6) * 1000 + round(since_start_s * 1e9))
 
 

@@ -36,7 +36,7 @@ def agreement_figure(
     runs: Sequence[PlottedRun], metrics: Sequence[str], width: Width, *, resamples: int, seed: int
 ) -> Figure:
     """
-    Two scores against each other, or a matrix of Spearman's coefficients of more.
+    Return a figure of two scores against each other, or a matrix of Spearman's coefficients of more.
 
     Of all scores that are means of turns if *metrics* is empty.
 
@@ -61,7 +61,7 @@ def agreement_figure(
 
 
 def _values(run: PlottedRun, names: Sequence[str]) -> tuple[list[list[float]], list[str]]:
-    """The turns that have all of *names*: their values by name, and their conversations."""
+    """Return the turns that have all of *names*: their values by name, and their conversations."""
     columns = [run.scored.scores[name] for name in names]
     places = [
         place

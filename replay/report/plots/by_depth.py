@@ -54,7 +54,7 @@ class _DepthRow(IntervalValue, Protocol):
 
 def depth_figure(runs: Sequence[PlottedRun], metrics: Sequence[str], width: Width) -> Figure:
     """
-    A panel for each of *metrics*, a line with its interval as a band for each group.
+    Return a figure with a panel for each of *metrics*, a line with its interval as a band for each group.
 
     Raises:
         InputError: a run lacks a metric.
@@ -79,7 +79,8 @@ def depth_figure(runs: Sequence[PlottedRun], metrics: Sequence[str], width: Widt
 
 def gap_figure(runs: Sequence[PlottedRun], metrics: Sequence[str], width: Width) -> Figure:
     """
-    A panel for each of *metrics*, and in it each group's difference to gold by depth, with intervals.
+    Return a figure with a panel for each of *metrics*, and in it each group's difference to gold by depth,
+    with intervals.
 
     Raises:
         InputError: a run lacks a metric, or no system was played under gold and another of the policies.
@@ -116,7 +117,7 @@ def gap_figure(runs: Sequence[PlottedRun], metrics: Sequence[str], width: Width)
 
 
 def _points(rows: Sequence[tuple[int | None, _DepthRow]], unit: str) -> list[_Point]:
-    """Those that have a value; shares in per cent."""
+    """Return a point for each row that has a value; shares in per cent."""
     by = 100 if unit == SHARE else 1
     return [
         _Point(
@@ -182,7 +183,7 @@ Waits = Mapping[Look, Mapping[int, Sequence[TurnRecord]]]
 
 def latency_figure(runs: Sequence[PlottedRun], width: Width) -> Figure:
     """
-    A panel for latency and one for time to first token, if any answer came in pieces.
+    Return a figure with a panel for latency and one for time to first token, if any answer came in pieces.
 
     Raises:
         InputError: no turn was answered.

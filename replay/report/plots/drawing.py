@@ -43,7 +43,7 @@ class PlottedRun:
     groups: tuple[Group, ...]
 
     def tables(self) -> list[GroupTable]:
-        """The depth tables of the groups shown, in their order."""
+        """Return the depth tables of the groups shown, in their order."""
         return [table for table in self.report.table.groups if table.group in self.groups]
 
 
@@ -62,7 +62,7 @@ class Look:
         return {"color": self.colour, "linestyle": self.dashes, "marker": self.marker}
 
     def markers(self, conversations: Sequence[int]) -> dict[str, Any]:
-        """Arguments of markers alone, hollow where a point rests on few conversations."""
+        """Return the arguments of markers without a line, hollow where a point rests on few conversations."""
         few = [count < FEW_CONVERSATIONS for count in conversations]
         return {
             "marker": self.marker,
@@ -78,7 +78,7 @@ def choose(
     runs: Sequence[tuple[ScoredRun, Report]], systems: Collection[str], policies: Collection[str]
 ) -> list[PlottedRun]:
     """
-    The groups of *systems* and *policies* in each of *runs*; of all where none are named.
+    Return the groups of *systems* and *policies* in each of *runs*; of all where none are named.
 
     Raises:
         InputError: a run has no record, or no group of that name.
@@ -96,10 +96,10 @@ def choose(
 
 def looks(runs: Sequence[PlottedRun]) -> dict[tuple[int, Group], Look]:
     """
-    A look for each group of each run, by the run's place.
+    Return a look for each group of each run, by the run's place.
 
-    Where both policies and systems (or runs) differ, colour tells policies and dashes and markers the
-    rest; otherwise all three tell what differs.
+    Where both policies and systems (or runs) differ, colour tells policies and dashes and markers the rest;
+    otherwise all three tell what differs.
     """
     keys = [(place, group) for place, run in enumerate(runs) for group in run.groups]
     sources = list(dict.fromkeys((place, group.system) for place, group in keys))
@@ -131,7 +131,7 @@ def _label(runs: Sequence[PlottedRun], place: int, group: Group, policies: int) 
 
 def chosen_metrics(runs: Sequence[PlottedRun], metrics: Sequence[str]) -> list[str]:
     """
-    *metrics*, or ``f1`` where every run has it and else the first score that all have.
+    Return *metrics*, or ``f1`` where every run has it and else the first score that all have.
 
     Raises:
         InputError: a run lacks one, or they have none in common.
@@ -189,6 +189,8 @@ _STYLE: Any = {
 
 def check_can_draw() -> None:
     """
+    Check that pictures can be drawn.
+
     Raises:
         PluginError: matplotlib is not installed.
     """
@@ -201,14 +203,14 @@ def check_can_draw() -> None:
 
 
 def style() -> AbstractContextManager[None]:
-    """Within it, figures are made in our style."""
+    """Return a context in which figures are made in our style."""
     import matplotlib
 
     return matplotlib.rc_context(_STYLE)
 
 
 def new_figure(width_in: float, height_in: float) -> Figure:
-    """An empty figure, without matplotlib's global state."""
+    """Return an empty figure, without matplotlib's global state."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -219,10 +221,10 @@ def new_figure(width_in: float, height_in: float) -> Figure:
 
 def format_of(path: Path) -> str:
     """
-    What kind of file *path* is to be.
+    Return the file format that *path* ends in, such as ``svg``.
 
     Raises:
-        InputError: one that is not drawn.
+        InputError: pictures can't be written in that format.
     """
     kind = path.suffix[1:].lower()
     if kind not in FORMATS:
@@ -258,7 +260,9 @@ def save(figure: Figure, path: Path) -> list[str]:
 
 
 def plain(text: str) -> str:
-    """*text* as it is: a dollar sign would begin a formula, and a leading ``_`` hides it from a legend."""
+    """
+    Return *text* as it is: a dollar sign would begin a formula, and a leading ``_`` hides it from a legend.
+    """
     shown = text.replace("$", r"\$")
     return f" {shown}" if shown.startswith("_") else shown
 
@@ -286,7 +290,7 @@ class PlotFrame:
 
 
 def frame(panels: int, *, width: Width, entries: Sequence[str]) -> PlotFrame:
-    """A frame for *panels* panels and a legend of *entries*."""
+    """Return a frame for *panels* panels and a legend of *entries*."""
     across = min(ACROSS[width], panels)
     down = math.ceil(panels / across)
     legend_rows = math.ceil(len(entries) / _legend_columns(entries, width))
@@ -312,7 +316,7 @@ def frame(panels: int, *, width: Width, entries: Sequence[str]) -> PlotFrame:
 
 
 def draw_counts(made: PlotFrame, counts: Mapping[Look, Mapping[int, int]]) -> None:
-    """Bars for the most turns that any group has at a depth; where groups differ, a mark for each."""
+    """Draw bars for the most turns that any group has at a depth; where groups differ, a mark for each."""
     depths = sorted({depth for each in counts.values() for depth in each})
     most = [max(each.get(depth, 0) for each in counts.values()) for depth in depths]
     shapes = {tuple(each.get(depth, 0) for depth in depths) for each in counts.values()}
@@ -334,7 +338,7 @@ def dodge(place: int, of: int) -> float:
 
 
 def draw_legend(made: PlotFrame, handles: Sequence[Artist], labels: Sequence[str]) -> None:
-    """Above all panels, in as many columns as fit; nothing for one line that needs no name."""
+    """Draw the legend above all panels, in as many columns as fit; none for a single line."""
     if len(labels) > 1:
         columns = _legend_columns(labels, made.width)
         shown = [_shorten(label, LEGEND_CHARACTERS[made.width] - HANDLE_CHARACTERS) for label in labels]
@@ -358,7 +362,7 @@ def _legend_columns(labels: Sequence[str], width: Width) -> int:
 
 
 def _shorten(label: str, room: int) -> str:
-    """*label* without its middle, where it is longer than *room*: names differ at their ends."""
+    """Return *label* without its middle, where it is longer than *room*: names differ at their ends."""
     if len(label) <= room:
         return label
     kept = room - 3

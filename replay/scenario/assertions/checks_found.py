@@ -21,7 +21,15 @@ from replay.statistics.group import Group
 
 
 def with_checks(finding: Finding, one: Assertion, checks: Iterable[CheckResult]) -> Finding:
-    """*finding*, which *one* came to, with what *checks* of its column, group and depths add to it."""
+    """
+    Return *finding* with the failed checks behind it, and with those that could not be made.
+
+    It no longer holds if more checks were not made than ``max_unchecked`` allows.
+
+    Args:
+        one: The finding's assertion.
+        checks: All checks of the run; those of other columns, groups and depths are ignored.
+    """
     held = [
         check
         for check in checks

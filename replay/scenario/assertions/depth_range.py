@@ -33,7 +33,7 @@ ALL_DEPTHS = DepthRange()
 
 def read_depths(value: Any) -> DepthRange:
     """
-    The range that *value* means; of a range already read, that.
+    Return the range that *value* means, such as ``3``, ``">=3"`` or ``"2-5"``; a range as it is.
 
     Raises:
         ValueError: it means none, or no depth lies in it.

@@ -54,10 +54,11 @@ def evaluate(
     sampling: Sampling,
 ) -> list[AssertionResult]:
     """
-    Each of *assertions* with what *run* says to it.
+    Return the result of each of *assertions* on *run*.
 
-    *groups* are the systems and policies that were to be played, also those without a record;
-    *baseline* opens the run that a ``compare`` names and may raise any ``ReplayError``.
+    Args:
+        groups: The systems and policies that were to be played, those without a record included.
+        baseline: Opens the run that a ``compare`` names; may raise any ``ReplayError``.
     """
     held = _AssertionEvaluator(run, groups, cache(baseline), sampling)
     return [
@@ -199,7 +200,7 @@ class _AssertionEvaluator:
 
 
 def _nearer(value: float, least: float | None, most: float | None) -> float:
-    """The bound that *value* breaks, or comes closest to."""
+    """Return the bound that *value* breaks, or comes closest to."""
     bounds = [bound for bound in (least, most) if bound is not None]
     if least is not None and value < least:
         return least
@@ -218,7 +219,7 @@ def _numbers(run: ScoredRun | ComparisonSide, column: ScoreColumn, cell: Iterabl
 
 
 def _changes(first: ComparisonSide, second: ComparisonSide, metric: str) -> Numbers:
-    """*second* minus *first*, on the turns that both asked about the same thing."""
+    """Return *second* minus *first*, on the turns that both asked about the same thing."""
     sides = (first, second)
     before, after = (_numbers(side, side.scores[metric], range(len(side.records))) for side in sides)
     asked, again = (
@@ -232,7 +233,9 @@ def _changes(first: ComparisonSide, second: ComparisonSide, metric: str) -> Numb
 
 
 def _against(numbers: Numbers, bound: float, *, low: bool) -> tuple[tuple[str, int], ...]:
-    """The turns below *bound* where the number is too *low*, else above; all where that is said of none."""
+    """
+    Return the turns below *bound* where the number is too *low*, else above; all where that is said of none.
+    """
     beyond = tuple(
         turn
         for turn, value in numbers.items()
@@ -253,7 +256,7 @@ def _remark(excused: bool, differing: int, left_out: int) -> str | None:
 
 
 def _counterpart(group: Group, groups: Sequence[Group], other: ScoredRun) -> Group:
-    """The group of *other* to compare with; a lone system may have been called otherwise there."""
+    """Return the group of *other* to compare with; a lone system may have been called otherwise there."""
     theirs = other.groups()
     if group in theirs:
         return group
@@ -280,7 +283,7 @@ def _column(run: ScoredRun, metric: str) -> ScoreColumn:
 
 def _cell(run: ScoredRun, column: ScoreColumn, depths: DepthRange, group: Group) -> list[int]:
     """
-    The group's records at *depths*.
+    Return the group's records at *depths*.
 
     Raises:
         NotEvaluatedError: none of them has an observation, or a sum would lack some.

@@ -32,11 +32,16 @@ def assertion_faults(
     repeats: int | None = None,
 ) -> list[Fault]:
     """
-    Names that the scenario doesn't have, bounds that no number can pass, runs that are not there. Which
-    columns of checks there are is known once the data is read.
+    Return the faults of *assertions*: unknown names, bounds that no number can pass, runs that don't exist.
 
-    *metrics* are ``score_units``, *repeats* is how often each conversation is played. None for what is not
-    known since that part of the scenario has faults itself, and for an assertion that has.
+    An argument is None if it isn't known, since that part of the scenario has faults itself. Which columns of
+    checks there are is known only once the data is read.
+
+    Args:
+        assertions: None for an entry that has faults itself.
+        metrics: As from ``score_units``.
+        folder: The folder from which paths of runs start.
+        repeats: How often each conversation is played.
     """
     faults: list[Fault] = []
     for index, one in enumerate(assertions):
@@ -74,7 +79,7 @@ def assertion_faults(
 
 
 def _pass_faults(one: Assertion, asked: PassMetric | None, at: str, repeats: int | None) -> Iterator[Fault]:
-    """What is wrong with an assertion on pass^k or pass@k, its score aside."""
+    """Yield the faults of an assertion on pass^k or pass@k, those of its score aside."""
     if asked is None:
         yield Fault(path=f"{at}.metric", message=f'"{one.metric}" means nothing; write {WAYS}')
         return
@@ -92,7 +97,7 @@ def _pass_faults(one: Assertion, asked: PassMetric | None, at: str, repeats: int
 
 
 def score_units(scorers: Mapping[str, object], judges: Sequence[Panel | None]) -> dict[str, str] | None:
-    """What the scores of *scorers* and *judges* count in, by name; None if one of them can't be built."""
+    """Return the units of the scores of *scorers* and *judges* by name; None if one could not be built."""
     if any(one is None for one in (*scorers.values(), *judges)):
         return None
     units = {label: unit_of(scorer) for label, scorer in scorers.items()}

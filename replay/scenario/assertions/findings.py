@@ -70,7 +70,7 @@ class Finding:
         return said if self.remark is None else f"{said}; {self.remark}"
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values for JSON, without the turns."""
+        """Return plain values for JSON, without the turns."""
         left_out = ("group", "against")
         values = {name: getattr(self, name) for name in self.__dataclass_fields__ if name not in left_out}
         return {"system": self.group.system, "policy": self.group.policy, **values}
@@ -88,7 +88,7 @@ class AssertionResult:
         return all(finding.holds for finding in self.findings)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """Return plain values for JSON."""
         return {
             "assertion": self.assertion.title,
             "holds": self.holds,

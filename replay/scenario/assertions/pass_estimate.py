@@ -22,13 +22,20 @@ def pass_estimate(
     drawn: Resampling,
 ) -> tuple[Estimate, str | None]:
     """
-    What was *asked* for, of the *records* at *cell*, and what a reader should know beside it.
+    Estimate pass^k or pass@k, as *asked*, from the *records* at *cell*.
 
-    *drawn* are the resampled conversations of *records*. The turns that the estimate counts are those of the
-    data, whatever the number of plays.
+    The turns that the estimate counts are those of the data, whatever the number of plays.
+
+    Args:
+        column: The score of each record.
+        cell: Indexes of the records to count.
+        drawn: The resampled conversations of *records*.
+
+    Returns:
+        The estimate with its interval, and a note on cases with fewer than k plays, or None.
 
     Raises:
-        NotEvaluatedError: the score is more than yes or no, or nothing has so many plays.
+        NotEvaluatedError: the score is not a yes or no, or nothing has as many as k plays.
     """
     if not says_yes_or_no(column):
         raise NotEvaluatedError(f"{asked.score} is more than a yes or no, so that no play of it passes")
@@ -59,10 +66,16 @@ def plays_against(
     low: bool,
 ) -> tuple[tuple[tuple[str, int], ...], tuple[str, ...]]:
     """
-    What makes the number too *low* for *bound*, else too high: the turns, and a line for each case.
+    Return the evidence that the number is too *low* for *bound*, or else too high.
 
-    The cases are those beyond the bound themselves, farthest first; the turns are what was missed in them or,
-    where the number is too high, what passed.
+    Args:
+        column: The score of each record.
+        cell: Indexes of the records to count.
+        bound: The least value that is allowed if *low*, else the greatest.
+
+    Returns:
+        The turns as conversation and depth: those that were missed or, if the number is too high, passed; and
+            a line for each case beyond the bound, farthest first.
     """
     cases = _plays_of_level(outcomes(records, column, cell), asked)
     values = dict(zip(cases, pass_column(cases.values(), asked.kind, asked.k).observed, strict=True))

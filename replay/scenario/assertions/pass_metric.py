@@ -34,7 +34,7 @@ def is_pass_metric(metric: str) -> bool:
 
 
 def pass_metric(metric: str) -> PassMetric | None:
-    """What *metric* asks for; None where it is in no form that means anything."""
+    """Parse *metric*, such as ``pass^3(check)``; return None if it has no valid form."""
     found = _FORM.fullmatch(metric)
     if found is None or int(found[2]) < 1:
         return None

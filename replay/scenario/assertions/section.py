@@ -66,7 +66,7 @@ class Assertion(BaseModel):
 
     @property
     def title(self) -> str:
-        """What is asserted, in one line."""
+        """The assertion in one line, such as ``f1 at least 0.5 (gold)``."""
         if self.compare is None:
             parts = [("at least", self.min), ("at most", self.max)]
             asked = " and ".join(f"{how} {bound:g}" for how, bound in parts if bound is not None)

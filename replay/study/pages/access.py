@@ -76,7 +76,7 @@ class Access:
             self._keep_owners({**self._owners, number: name})
 
     def remove_owner(self, number: int) -> None:
-        """The link of that further owner opens nothing any more."""
+        """Invalidate the link of that further owner."""
         self._keep_owners({one: name for one, name in self._owners.items() if one != number})
 
     def _keep_owners(self, owners: Mapping[int, str]) -> None:
@@ -93,18 +93,20 @@ class Access:
 
     def check_entry(self, request: web.Request) -> None:
         """
+        Check that *request* is for the link by which people of a platform come.
+
         Raises:
-            web.HTTPException: *request* is not for the link by which people of a platform come.
+            web.HTTPException: it is not.
         """
         if not is_token(request.match_info["key"], self.entry_key):
             raise self._wrong(request, "this link is not valid; look at the platform for the right one")
 
     def form_token(self, request: web.Request) -> str:
-        """What a form of whoever sent *request* has to carry."""
+        """Return the token that a form on a page for the sender of *request* has to carry."""
         return self._made(f"form {request.cookies.get(self._cookie(request), '')}")
 
     def rater_of(self, token: str | None) -> Rater | None:
-        """Whose *token* it is, in a time that tells nothing of how near it came."""
+        """Return the rater whose *token* it is, or None, in a time that doesn't depend on the token."""
         named = _RATER_TOKEN.fullmatch(token or "")
         number = int(named[1]) if named else 0
         return self._store.rater(number) if is_token(token, self.rater_token(number)) else None
@@ -121,10 +123,10 @@ class Access:
 
     def token_to_cookie(self, request: web.Request) -> web.Response | None:
         """
-        The link's token goes into a cookie, and out of the address; None where there is none.
+        Return a redirect that moves the token from the link's address into a cookie; None without a token.
 
         Raises:
-            web.HTTPException: it is nobody's.
+            web.HTTPException: the token is not valid.
         """
         token = request.query.get("token")
         if token is None:
@@ -148,10 +150,10 @@ class Access:
 
     def rater(self, request: web.Request) -> Rater:
         """
-        Who sent *request*.
+        Return the rater who sent *request*.
 
         Raises:
-            web.HTTPException: nobody with a link of this study's, or too often.
+            web.HTTPException: the request has no valid token, or there were too many requests.
         """
         token = self._given(request)
         rater = self.rater_of(token)
@@ -162,8 +164,10 @@ class Access:
 
     def check_owner(self, request: web.Request) -> None:
         """
+        Check that the study's owner sent *request*.
+
         Raises:
-            web.HTTPException: it wasn't the study's owner who sent *request*, or they ask too often.
+            web.HTTPException: somebody else did, or they ask too often.
         """
         token = self._given(request)
         if not self.is_owner(token):
@@ -172,7 +176,7 @@ class Access:
 
     async def form(self, request: web.Request) -> dict[str, str]:
         """
-        What was filled in, of a form of our pages; of a field that is there twice, the last.
+        Return the fields of a form of our pages; of a field that is sent twice, the last.
 
         Raises:
             web.HTTPException: it is not one of our pages', or can't be read.
@@ -192,11 +196,11 @@ class Access:
         return form
 
     def _given(self, request: web.Request) -> str | None:
-        """The token in the cookie of the part that *request* asks for."""
+        """Return the token in the cookie of the part that *request* asks for."""
         return request.cookies.get(self._cookie(request))
 
     def _wrong(self, request: web.Request, reason: str, token: str | None = "") -> web.HTTPException:
-        """What is said to somebody without a valid token; whoever comes without any has tried nothing."""
+        """Return the error for a request without a valid token; only those with a wrong one are counted."""
         # Only wrong ones are counted by address: behind a proxy, everybody comes from the same.
         wait_s = 0.0 if token is None else self._wrong_links.wait_s(request.remote or "")
         return (

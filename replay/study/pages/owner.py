@@ -125,7 +125,7 @@ class OwnerPages:
         return html(await asyncio.to_thread(page))
 
     async def _task(self, request: web.Request) -> web.Response:
-        """One task with what all raters answered."""
+        """Respond with one task and what all raters answered."""
         self._access.check_owner(request)
         id = int(request.match_info["id"])
 
@@ -159,7 +159,7 @@ class OwnerPages:
         return html(text)
 
     async def _export(self, request: web.Request) -> web.Response:
-        """What ``replay study export`` writes, as one file."""
+        """Respond with what ``replay study export`` writes, as one ZIP file."""
         self._access.check_owner(request)
 
         def archive() -> bytes:
@@ -232,12 +232,14 @@ class OwnerPages:
 
 
 def entry_link(platform: PlatformSection | None, start: str, access: Access) -> str | None:
-    """The link by which all people of *platform* come, with the place of their ids as Prolific writes it."""
+    """
+    Return the link by which all people of *platform* come, with the place of their ids as Prolific writes it.
+    """
     if platform is None:
         return None
     return f"{start}/join/{access.entry_key}?{platform.id}={{{{%{platform.id}%}}}}"
 
 
 def labelled(field: Any, value: object) -> str:
-    """*value* as the option of *field* is called."""
+    """Return *value* as the option of *field* is called."""
     return next((option.label for option in field.options if option.value == value), str(value))

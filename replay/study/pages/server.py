@@ -132,7 +132,7 @@ class StudyPages:
         return html(self._screen(request, screen))
 
     async def _rate_task(self, request: web.Request) -> web.Response:
-        """A screen of a task, at its own address."""
+        """Respond with a screen of a task, at its own address."""
         rater, at = self.access.rater(request), request.match_info
         screen = await asyncio.to_thread(
             self._flow.screen_at, rater, ScreenId(int(at["assignment"]), at["step"])
@@ -172,7 +172,7 @@ class StudyPages:
         )
 
     def _does(self, what: Callable[[Rater, dict[str, str]], object]) -> Handler:
-        """A click that does *what* and then shows what comes next."""
+        """Return the handler of a click that does *what* and then shows what comes next."""
 
         async def handler(request: web.Request) -> web.Response:
             rater, form = self.access.rater(request), await self.access.form(request)
@@ -209,7 +209,7 @@ class StudyPages:
         id: ScreenId | None = None,
         status: int = 422,
     ) -> web.Response:
-        """The screen with what was sent, and what is wrong with it."""
+        """Return the screen with what was sent, and what is wrong with it."""
 
         def current() -> Screen:
             screen = None if id is None else self._flow.screen_at(rater, id, note=False)

@@ -96,6 +96,8 @@ class TalkPages:
 
 
 def number_in(form: Mapping[str, str], name: str) -> int:
-    """The whole number that *form* has under *name*; 0, which nothing is numbered by, where it has none."""
+    """
+    Return the whole number that *form* has under *name*; 0, which is the number of nothing, without one.
+    """
     text = form.get(name, "")
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0

@@ -50,7 +50,7 @@ class Criterion:
         return set(self.scale) == {0, 1}
 
     def as_field(self, name: str) -> Field:
-        """What asks for it."""
+        """Return the form field called *name* that asks for this criterion."""
         return Field.choice(name, self.question, self.scale, help=self.help)
 
 
@@ -148,7 +148,7 @@ class _PendingAdjudication:
             self.rated[one.task].append(one)
 
     def raters(self, task: Task) -> set[int]:
-        """Those who haven't rated *task* and still may."""
+        """Return the numbers of the raters who haven't rated *task* and still may."""
         rated = {one.rater for one in self.rated[task.id]}
         if task.raters is not None and len(rated) >= task.raters:
             return set()
@@ -156,7 +156,7 @@ class _PendingAdjudication:
 
 
 def is_rated_on(state: StudyState, rater: int) -> bool:
-    """Whether others have yet to rate an answer that *rater* has not rated, and so may have to settle."""
+    """Return whether others may still rate an answer that *rater* has not rated and may have to settle."""
     awaited = _PendingAdjudication(state)
     return any(
         awaited.raters(task) - {rater}
@@ -186,11 +186,11 @@ class RatedAnswer:
     """By criterion: what a further person said."""
 
     def ratings(self, name: str) -> dict[str, int]:
-        """By rater."""
+        """Return the ratings on the criterion called *name*, by rater."""
         return {rater: int(one.answer[name]) for rater, one in self.said.items()}
 
     def final(self, name: str, criterion: Criterion) -> float | None:
-        """What counts in the end; None where raters are undecided."""
+        """Return the value that counts for the criterion called *name*; None if the raters are undecided."""
         if name in self.settled:
             return float(self.settled[name])
         ratings = list(self.ratings(name).values())
@@ -217,7 +217,7 @@ def rated_answers(state: StudyState) -> list[RatedAnswer]:
 
 
 def disagreement_table(answers: Sequence[RatedAnswer], criteria: Mapping[str, Criterion]) -> HumanTable:
-    """The answers on which raters differ, with all that is needed to look at them."""
+    """Return the answers on which raters differ, with all that is needed to look at them."""
     items = [
         RatedItem(
             id=f"{name} {position}",

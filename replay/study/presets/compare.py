@@ -155,7 +155,7 @@ class Compare(Preset):
 
     def _sides(self, material: Material) -> list[AnswerSide]:
         """
-        All that can be compared.
+        Return all that can be compared.
 
         Raises:
             InputError: a system or a policy that is asked for is in no run.

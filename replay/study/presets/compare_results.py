@@ -57,7 +57,7 @@ class AnswerSide(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def exchanges(self) -> tuple[Exchange, ...]:
-        """What was asked and answered."""
+        """The questions and answers of the turns."""
         records = [turn.record for turn in self.turns]
         return tuple(Exchange(question=one.asked, answer=one.answer or "") for one in records)
 
@@ -67,7 +67,7 @@ class AnswerSide(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def asked(self) -> tuple[Any, ...]:
-        """What its system was asked, and after what."""
+        """The history that the system was shown before the first turn, and that turn's question."""
         return (self.before, self.turns[0].record.asked)
 
 
@@ -83,7 +83,10 @@ class ComparedSides(TaskContent, frozen=True, kw_only=True):
     """How often word for word the same."""
 
     def in_order(self, draw: int) -> tuple[AnswerSide, AnswerSide]:
-        """A and B, as *draw* wants it."""
+        """
+        Return the sides to show as A and B, in the order that *draw* gives: the first one first if it is
+        even.
+        """
         return (self.second, self.first) if draw % 2 else (self.first, self.second)
 
 
@@ -115,7 +118,7 @@ class Vote:
 
 
 def compare_results(state: StudyState) -> Results:
-    """All that comes out of a comparison."""
+    """Return all that comes out of a comparison."""
     votes = _votes(state)
     labels = _labels(votes)
     tables = [_preferred(votes, labels), *_strengths(votes, labels), _places(votes), _reasons(votes, labels)]
@@ -227,7 +230,7 @@ def _preferred(votes: Sequence[Vote], labels: dict[int, _Label]) -> HumanTable:
 
 
 def _strengths(votes: Sequence[Vote], labels: dict[int, _Label]) -> list[HumanTable]:
-    """Where there are more than two."""
+    """Return a table of Bradley-Terry strengths; none where no more than two systems are compared."""
     rows = []
     for of, preferences in sorted(_preferences(votes, labels).items()):
         systems = bradley_terry(preferences).systems
@@ -295,7 +298,7 @@ def _scores(votes: Sequence[Vote]) -> list[HumanScore]:
 
 
 def _rated(votes: Sequence[Vote], labels: dict[int, _Label]) -> list[RatedItem]:
-    """What each rater chose, comparison by comparison, whatever stood under A."""
+    """Return each rater's choice for each comparison, whichever answer was shown as A."""
     by_task: dict[int, list[Vote]] = defaultdict(list)
     for vote in votes:
         by_task[vote.task].append(vote)

@@ -214,14 +214,16 @@ class ConvQA(Preset):
         ]
 
     def further(self, state: StudyState, rater: int) -> Sequence[NewTask] | None:
-        """Validations may yet come of talks that others have not finished."""
+        """Return no tasks while validations of unfinished talks may still come; else None."""
         finished = [state.tasks[one.task] for one in state.done]
         talks = [task for task in state.tasks.values() if task.kind == "talk"]
         expected = sum(task.raters or 0 for task in talks)
         return () if self.validators and sum(one.kind == "talk" for one in finished) < expected else None
 
     def to_come(self, state: StudyState, rater: int) -> float | None:
-        """Validations of talks that are yet to be finished, shared out evenly."""
+        """
+        Return the expected number of validations of talks that are yet to be finished, shared out evenly.
+        """
         sharing = sum(one.takes_part for one in state.raters)
         talks = {id: task.raters or 0 for id, task in state.tasks.items() if task.kind == "talk"}
         own = sum(
@@ -258,7 +260,7 @@ class ConvQA(Preset):
 
 
 def _pairs(turns: Sequence[TalkTurn]) -> list[Pair]:
-    """The questions that were answered, which alone can be judged."""
+    """Return the questions that were answered, which alone can be judged."""
     return [
         Pair(depth=turn.depth, question=turn.question, answer=turn.answer)
         for turn in turns

@@ -75,7 +75,7 @@ class ConvQAJudgedTalk:
 
 def results_of(state: StudyState, *, validators: int, declining: Sequence[str]) -> Results:
     """
-    The results of a study in which *validators* people judge each talk besides the one who asked.
+    Return the results of a study in which *validators* people judge each talk besides the one who asked.
 
     Scores: ``human_correct`` and ``human_answerable`` of each person, and for talks with all their
     validations ``human_accuracy`` (the majority's), ``human_accuracy_answerable`` and ``human_unanswerable``.
@@ -97,7 +97,7 @@ def results_of(state: StudyState, *, validators: int, declining: Sequence[str]) 
 
 
 def judged_talks(state: StudyState, *, validators: int, declining: Sequence[str]) -> list[ConvQAJudgedTalk]:
-    """The finished talks, in the order in which they were given."""
+    """Return the finished talks, in the order in which they were given."""
     names = {rater.id: rater.name for rater in state.raters}
     validating: dict[int | None, list[Assignment]] = {}
     for one in state.done:
@@ -226,7 +226,7 @@ def _agreement(pairs: Sequence[JudgedPair]) -> HumanTable:
 
 
 def _with_gold(talk: ConvQAJudgedTalk, validators: int) -> Conversation:
-    """The talk as a conversation of a data set; its dropped questions are left out."""
+    """Return the talk as a conversation of a data set; its dropped questions are left out."""
     live = live_conversation(talk.about, talk.assignment, talk.turns)
     turns = []
     for pair in talk.pairs:

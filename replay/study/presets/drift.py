@@ -104,7 +104,7 @@ class DriftStudy(Preset):
 
     def _questions(self, material: Material) -> list[DriftQuestion]:
         """
-        Each question with a verdict whose two histories differ, once for all turns that met it so.
+        Return each question with a verdict whose two histories differ, once for all turns that met it so.
 
         Raises:
             InputError: there is none, or a policy that is asked for is in no run.

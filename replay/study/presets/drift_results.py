@@ -36,7 +36,7 @@ WITH_PROBABILITY = "strict"
 
 
 def rewording(number: int) -> str:
-    """The screen of the rewording with that *number*, from 1."""
+    """Return the screen of the rewording with that *number*, from 1."""
     return f"rewording-{number}"
 
 
@@ -66,7 +66,7 @@ class DriftQuestion(TaskContent, frozen=True, kw_only=True):
 
     @property
     def rewordings(self) -> list[str]:
-        """As policies asked it in its place, each once."""
+        """The rewritten questions that policies asked instead, without duplicates."""
         return list(
             dict.fromkeys(turn.record.asked for turn in self.turns if turn.record.edit == "rewritten")
         )
@@ -81,18 +81,18 @@ class QuestionJudgements:
     """By rater and screen."""
 
     def meanings(self) -> dict[str, str | None]:
-        """By rater; None for who can't say."""
+        """Return the judgement on the question's meaning by rater; None for those who can't say."""
         said = {rater: str(one[MEANING]["meaning"]) for rater, one in self.answers.items()}
         return {rater: None if meaning == "unsure" else meaning for rater, meaning in said.items()}
 
     def of_rewording(self, text: str, name: str) -> dict[str, int]:
-        """By rater: whether it is ``right`` or ``fluent``."""
+        """Return the judgement *name* (``right`` or ``fluent``) on the rewording *text*, 0 or 1, by rater."""
         screen = rewording(self.question.rewordings.index(text) + 1)
         return {rater: int(one[screen][name]) for rater, one in self.answers.items()}
 
 
 def drift_results(state: StudyState) -> Results:
-    """All that comes out of the study."""
+    """Return all that comes out of the study."""
     judged = [
         QuestionJudgements(
             question=one.content,
@@ -131,7 +131,7 @@ def _scores(judged: Sequence[QuestionJudgements]) -> list[HumanScore]:
 
 
 def _rated(judged: Sequence[QuestionJudgements]) -> dict[str, list[RatedItem]]:
-    """Questions and rewordings, each once, however many turns met them."""
+    """Return questions and rewordings, each once, however many turns met them."""
     found: dict[str, list[RatedItem]] = defaultdict(list)
     for one in judged:
         conversation, depth = one.question.turns[0].record.recorded_conversation, one.question.depth
@@ -151,7 +151,7 @@ def _rated(judged: Sequence[QuestionJudgements]) -> dict[str, list[RatedItem]]:
 
 
 def _cases(judged: Sequence[QuestionJudgements]) -> dict[str, list[DetectorCase]]:
-    """Each turn as a case, by what gave its verdict."""
+    """Return each turn as a case, by what gave its verdict."""
     runs = {turn.run for one in judged for turn in one.question.turns}
     found: dict[str, list[DetectorCase]] = defaultdict(list)
     for one in judged:
@@ -243,7 +243,7 @@ def _bins(detector: str, quality: DetectorQuality) -> list[tuple[Any, ...]]:
 
 
 def _disputed(judged: Sequence[QuestionJudgements]) -> HumanTable:
-    """Where detector and people differ, or people among themselves."""
+    """Return a table of the questions on which detector and people differ, or people among themselves."""
     rows = []
     for one in judged:
         meanings, question = one.meanings(), one.question

@@ -15,7 +15,7 @@ POLICY = "live"
 
 
 def live_id(about: str, assignment: int) -> str:
-    """The id of the talk of *assignment* about the conversation of the data called *about*."""
+    """Return the id of the talk of *assignment* about the conversation of the data called *about*."""
     return f"{about}~{assignment}"
 
 
@@ -23,7 +23,7 @@ def live_records(
     assignment: Assignment, about: str, system: str, turns: Sequence[TalkTurn]
 ) -> list[TurnRecord]:
     """
-    A record of each question of a talk to which an answer, or a failure, came.
+    Return a record of each question of a talk to which an answer, or a failure, came.
 
     Its latency counts from the question; its source is *about*, with whose other talks it is resampled.
     """
@@ -62,7 +62,9 @@ def data_set_conversation(
 
 
 def live_conversation(about: Conversation, assignment: Assignment, turns: Sequence[TalkTurn]) -> Conversation:
-    """The questions of a talk, without gold answers; title, passages and the like are those of *about*."""
+    """
+    Return the questions of a talk, without gold answers; title, passages and the like are those of *about*.
+    """
     id = live_id(about.id, assignment.id)
     return replace(
         about,

@@ -182,11 +182,11 @@ class MaHuEval(Preset):
         self, topics: Sequence[Topic], systems: Sequence[str], rater: int, place: int
     ) -> list[NewTask]:
         """
-        The conversations of the rater who comes at *place*, from 0.
+        Return the conversations of the rater who comes at *place*, from 0.
 
         Topics and systems are dealt on from rater to rater: nobody has a topic twice, two people have the
-        same one only where there are too few, and every system has the same number of conversations, give
-        or take one.
+        same one only where there are too few, and every system has the same number of conversations, give or
+        take one.
         """
         dealt = range(place * self.conversations, (place + 1) * self.conversations)
         return [
@@ -234,7 +234,7 @@ class MaHuEval(Preset):
         ] or None
 
     def to_come(self, state: StudyState, rater: int) -> float | None:
-        """The second round, before it is made."""
+        """Return the number of the rater's talks that are yet to be created, in both rounds."""
         talks = [task for task in state.tasks.values() if task.kind == "talk"]
         others = {one.id for one in state.raters if one.takes_part and one.id != rater}
         made = any(task.round == 2 and task.only == (rater,) for task in talks)

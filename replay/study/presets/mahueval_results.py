@@ -80,7 +80,7 @@ class RatedTalk:
 
 
 def judged_talks(state: StudyState) -> list[RatedTalk]:
-    """All talks that are done, in the order in which they were begun."""
+    """Return all talks that are done, in the order in which they were begun."""
     talks = [one for one in state.done if state.tasks[one.task].kind == "talk"]
     reporting = {
         state.tasks[talk.task].system
@@ -133,7 +133,7 @@ def _right_passage(record: TurnRecord, answer: Answer) -> tuple[str, ...]:
 
 
 def results_of(state: StudyState) -> Results:
-    """Records, scores, tables and the talks themselves, in which what was judged correct is gold."""
+    """Return records, scores, tables and the talks themselves, in which what was judged correct is gold."""
     talks = judged_talks(state)
     judged = [turn for talk in talks for turn in talk.judged]
     return Results(
@@ -186,7 +186,9 @@ def _agreement(judged: Sequence[RatedTurn]) -> HumanTable:
 def _items(
     judged: Sequence[RatedTurn], value: Callable[[RatedTurn], Rating], *, same_passages: bool = False
 ) -> list[RatedItem]:
-    """Turns that are the same, with what each person said; of one who had a turn twice, the first time."""
+    """
+    Return turns that are the same, with what each person said; of one who had a turn twice, the first time.
+    """
     found: dict[object, dict[str, Rating]] = {}
     topics: dict[object, str] = {}
     for turn in judged:
@@ -251,7 +253,7 @@ def _share(turns: Sequence[RatedTurn], value: Callable[[RatedTurn], float | None
 
 def _with_gold(talk: RatedTalk) -> Conversation:
     """
-    The talk as a conversation of a data set, with its topic's passages and those that were found.
+    Return the talk as a conversation of a data set, with its topic's passages and those that were found.
 
     An answer that was judged correct is the gold answer of its question; of others none is known.
     """

@@ -143,7 +143,7 @@ class Rating(Preset):
 
     def _adjudicator(self, material: Material) -> tuple[int, ...]:
         """
-        The id of who only adjudicates.
+        Return the id of who only adjudicates.
 
         Raises:
             InputError: nobody is called so, or nobody would be left to adjudicate.

@@ -57,7 +57,10 @@ class RunTurn(TaskContent, frozen=True, kw_only=True):
 
 
 def run_turns(material: Material, *, answered: bool = True) -> list[RunTurn]:
-    """Every turn of the runs, or each that was *answered*, by run, conversation, system, policy and depth."""
+    """
+    Return every turn of the runs, or each that was *answered*, by run, conversation, system, policy and
+    depth.
+    """
     found = []
     for run, played in material.runs.items():
         for case in played.cases():
@@ -79,7 +82,7 @@ def run_turns(material: Material, *, answered: bool = True) -> list[RunTurn]:
 
 
 def _told_apart(turns: Sequence[RunTurn]) -> list[RunTurn]:
-    """*turns* with names of systems under which no two runs meet."""
+    """Return *turns* with names of systems under which no two runs meet."""
     runs: dict[tuple[str, str], set[str]] = defaultdict(set)
     for turn in turns:
         runs[turn.system, turn.record.policy].add(turn.run)
@@ -95,7 +98,7 @@ def _of_run(turn: RunTurn) -> RunTurn:
 def practice_turn(
     question: str, answer: str, gold_answer: str | None, *, passage: str, history: tuple[Exchange, ...]
 ) -> RunTurn:
-    """A turn of no run."""
+    """Return a turn of no run."""
     name = "practice"
     record = TurnRecord(
         system=name,
@@ -118,7 +121,7 @@ def practice_turn(
 def added_turn(
     question: str, answer: str, gold_answer: str | None, *, passage: str, system: str, conversation: str
 ) -> RunTurn:
-    """A turn that is in no run: added while the study goes on, each its own *conversation*."""
+    """Return a turn that is in no run: added while the study goes on, each its own *conversation*."""
     turn = practice_turn(question, answer, gold_answer, passage=passage, history=())
     record = msgspec.structs.replace(
         turn.record, system=system, policy=ADDED, conversation=conversation, turn=f"{conversation}#1"
@@ -127,7 +130,7 @@ def added_turn(
 
 
 def conversation_of(turn: RunTurn) -> Conversation:
-    """What an added *turn* is about."""
+    """Return a conversation of one turn, with the recorded question, gold answers and passages of *turn*."""
     record = turn.record
     asked = Turn(id=record.turn, question=record.recorded, gold_answers=record.gold_answers)
     return Conversation(id=record.conversation, turns=(asked,), passages=turn.passages)
@@ -142,7 +145,7 @@ def draw_turns(
     evenly: bool = False,
 ) -> list[T]:
     """
-    *count* of *items* or all, without repetition and in an order drawn by *rng*.
+    Return *count* of *items* or all, without repetition and in an order drawn by *rng*.
 
     Each stratum gets its share of them, or with *evenly* as many as every other, as far as it has so many.
     """
@@ -162,14 +165,14 @@ def draw_turns(
 
 
 def passage_block(passages: tuple[Passage, ...]) -> list[Block]:
-    """*passages* to read, if there are any."""
+    """Return *passages* to read, if there are any."""
     if not passages:
         return []
     return [Passages(heading="Passage" if len(passages) == 1 else "Passages", passages=passages)]
 
 
 def gold_block(record: TurnRecord) -> Text:
-    """The known answers to *record*, of which there is one at least."""
+    """Return the known answers to *record*, of which there is one at least."""
     several = len(record.gold_answers) > 1
     return Text(
         heading="Right answer, in several wordings" if several else "Right answer",
@@ -181,7 +184,7 @@ def both_histories(
     first: tuple[Exchange, ...], second: tuple[Exchange, ...], *, shared: str, apart: tuple[str, str]
 ) -> list[Block]:
     """
-    Two histories to read: what they begin with once, and side by side from where they differ.
+    Return two histories to read: what they begin with once, and side by side from where they differ.
 
     *shared* and *apart* are the headings.
     """

@@ -72,7 +72,9 @@ class ValidationContent(TaskContent, frozen=True, kw_only=True):
 def pair_blocks(
     passages: tuple[Passage, ...], pairs: Sequence[Pair], place: int, *, with_answer: bool
 ) -> tuple[Block, ...]:
-    """The passage, what was said before the pair at *place*, from 0, its question, and its answer or not."""
+    """
+    Return the passage, what was said before the pair at *place*, from 0, its question, and its answer or not.
+    """
     pair = pairs[place]
     blocks: list[Block] = [Passages(heading="Passage", passages=passages)]
     if place:
@@ -85,7 +87,9 @@ def pair_blocks(
 
 
 def validation_steps(content: ValidationContent, answers: Mapping[str, Answer]) -> list[StudyStep]:
-    """The screens of a validation; that of an answer is there once its question was called answerable."""
+    """
+    Return the screens of a validation; that of an answer is there once its question was called answerable.
+    """
     passage = "\n\n".join(one.text for one in content.passages)
     steps = []
     for place, pair in enumerate(content.pairs):
@@ -143,14 +147,17 @@ class Validation:
         return "correct" if self.correct else "incorrect"
 
     def correctness(self, declined: bool) -> int | None:
-        """Whether a system that *declined*, or answered, is right by this; None of an invalid question."""
+        """
+        Return 1 if a system that *declined*, or answered, is right by this, else 0; None of an invalid
+        question.
+        """
         if self.question == "answerable":
             return self.correct
         return int(declined) if self.question == "unanswerable" else None
 
 
 def validation_of(depth: int, answers: Mapping[str, Answer]) -> Validation:
-    """What the *answers* to a validation's screens say of the pair at *depth*."""
+    """Return the validation of the pair at *depth*, from the *answers* to all screens by step."""
     question = answers[f"question-{depth}"]["question"]
     if question != "answerable":
         return Validation(question="invalid" if question == "invalid" else "unanswerable")
@@ -180,7 +187,7 @@ class PairVerdict:
 
     @property
     def correct(self) -> int | None:
-        """What most say; None where as many say the other."""
+        """1 if the majority calls the answer correct, 0 if it calls it wrong; None if evenly split."""
         found = majority([self.asker, *(one.correctness(self.declined) for one in self.validations.values())])
         return int(found) if isinstance(found, int | float) else None
 

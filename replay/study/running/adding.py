@@ -82,7 +82,7 @@ def add_items(file: StudyFile, store: StudyStore, text: str) -> None:
 
 def _rows(text: str) -> Iterator[tuple[int, Mapping[str, str]]]:
     """
-    The rows of a CSV with the lines where they end, without their empty cells.
+    Yield the rows of a CSV with the lines where they end, without their empty cells.
 
     Raises:
         InputError: it is none.

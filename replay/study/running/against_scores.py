@@ -37,7 +37,7 @@ def compare_with_scores(
     judged: JudgedTurns, automatic: Mapping[str, ScoreColumn], resamples: int, seed: int
 ) -> list[Held]:
     """
-    Each automatic score against each of people's: over all turns, and under each of several policies.
+    Return each automatic score against each of people's: over all turns, and under each of several policies.
 
     Less is better in some scores, which give no order of systems that people's could be like.
     """
@@ -58,17 +58,17 @@ def compare_with_scores(
 
 
 def usable(columns: Mapping[str, ScoreColumn]) -> dict[str, ScoreColumn]:
-    """Those of *columns* that can rank systems as people do: means of which more is better."""
+    """Return the *columns* that can rank systems as people do: means of which more is better."""
     return {name: one for name, one in columns.items() if one.is_mean and not one.lower_is_better}
 
 
 def policies_of(records: Sequence[TurnRecord]) -> list[str]:
-    """In the order of tables."""
+    """Return the policies of *records*, in the order of tables."""
     return list(dict.fromkeys(group.policy for group in groups_in_order(map(group_of, records))))
 
 
 def against_tables(held: Sequence[Held], *, item: str = "turn", where: str = "") -> list[HumanTable]:
-    """Tables of *held*, *item* by item; *where* stands behind their titles."""
+    """Return tables of *held*, *item* by item; *where* stands behind their titles."""
     ranked = [(policy, one, one.ranking) for policy, one in held if one.ranking]
     paired = [(policy, one, pair) for policy, one in held for pair in one.pairwise]
     names = ("people", "score", "policy")
@@ -148,7 +148,7 @@ Cells = Mapping[tuple[str, str], Sequence[float]]
 
 def compare_with_run(judged: JudgedTurns, name: str, run: Scored, resamples: int, seed: int) -> list[Held]:
     """
-    Each score of the *run* called *name*, under each of its policies, against each of people's.
+    Return each score of the *run* called *name*, under each of its policies, against each of people's.
 
     Systems are ranked by their means over the turns of conversations that both have.
 
@@ -202,7 +202,7 @@ def _cells(records: Sequence[TurnRecord], column: ScoreColumn) -> Cells:
 
 
 def _items(source: str, scores: Mapping[str, Cells], shared: Collection[tuple[str, str]]) -> ItemSet:
-    """One item for each of *shared*, with the mean of each score."""
+    """Return one item for each of *shared*, with the mean of each score."""
     return ItemSet(
         source=source,
         format="run",

@@ -75,7 +75,7 @@ def write_csv(path: Path, columns: Sequence[str], rows: Iterable[Row]) -> None:
 
 def judgement_rows(state: StudyState) -> Iterator[Row]:
     """
-    All that was answered, field by field, practice and what was given back included.
+    Yield all that was answered, field by field, practice and what was given back included.
 
     ``first_value`` and ``first_at`` say what stood there before it was corrected.
     """
@@ -109,7 +109,9 @@ def judgement_rows(state: StudyState) -> Iterator[Row]:
 
 
 def _turn(state: StudyState, assignment: Assignment, task: Task, step: str) -> Row:
-    """Policy and depth, as far as *step* is about turns that share them: a talk's, or recorded ones."""
+    """
+    Return policy and depth, as far as *step* is about turns that share them: a talk's, or recorded ones.
+    """
     records = list(_records(task.content))
     found: dict[str, set[Any]] = {n: {record.get(n) for record in records} for n in ("policy", "depth")}
     numbered = re.search(r"-(\d{1,4})$", step)
@@ -134,7 +136,7 @@ def _records(content: Any) -> Iterator[Mapping[str, Any]]:
 
 def rating_rows(results: Results) -> tuple[tuple[str, ...], list[Row]]:
     """
-    Columns and rows of a table that ``replay agree RUN TABLE`` reads: a row for each turn and rater.
+    Return columns and rows of a table that ``replay agree RUN TABLE`` reads: a row for each turn and rater.
 
     ``passage`` is what several turns share: the conversation of the data.
     """
@@ -152,7 +154,11 @@ def rating_rows(results: Results) -> tuple[tuple[str, ...], list[Row]]:
 
 
 def rater_rows(preset: Preset, state: StudyState) -> Iterator[Row]:
-    """Who took part, what they agreed to, how much work they did, and how long it took with the practice."""
+    """
+    Yield a row for each rater: name, consent, counts of work by state, attention items, minutes spent.
+
+    The minutes include practice.
+    """
     for rater in state.raters:
         own = [one for one in state.assignments if one.rater == rater.id]
         states = [one.state for one in own if state.tasks[one.task].practice is None]
@@ -171,7 +177,7 @@ def rater_rows(preset: Preset, state: StudyState) -> Iterator[Row]:
 
 
 def pseudonyms(state: StudyState, secret: str) -> dict[str, str]:
-    """By name; made with the study's *secret*, so that its next export has the same ones."""
+    """Return a pseudonym for each rater's name; computed with *secret*, so the same ones in each export."""
     key = bytes.fromhex(secret)
     return {
         one.name: f"rater-{hmac.digest(key, f'pseudonym {one.id}'.encode(), hashlib.sha256).hex()[:8]}"
@@ -180,7 +186,7 @@ def pseudonyms(state: StudyState, secret: str) -> dict[str, str]:
 
 
 def under_names(state: StudyState, names: Mapping[str, str]) -> StudyState:
-    """*state* with its raters under *names*, and without what is left of those who withdrew."""
+    """Return *state* with its raters under *names*, and without what is left of those who withdrew."""
     raters = [
         replace(one, name=names.get(one.name, one.name)) for one in state.raters if not one.withdrawn_at
     ]
@@ -291,7 +297,7 @@ def _write(
 
 
 def _runs(file: StudyFile) -> tuple[dict[str, Run], list[str]]:
-    """The study's runs that are still there, by name; and of the others, that they are missing."""
+    """Return the study's runs that are still there, by name; and of the others, that they are missing."""
     found: dict[str, Run] = {}
     missing = []
     for folder in file.study.runs:

@@ -149,12 +149,12 @@ def add_people(folder: Path, people: HumanScores, results: Results) -> None:
 
 
 def run_name(file: StudyFile) -> str:
-    """The study's name as far as a run can have it."""
+    """Return the study's name as far as a run can have it."""
     return " ".join(re.findall(r"[\w.-]+", file.study.name)) or "study"
 
 
 def replaying(file: StudyFile) -> str:
-    """A scenario that replays the study's conversations against its systems."""
+    """Return a scenario that replays the study's conversations against its systems."""
     return _yaml(
         {
             "name": run_name(file),
@@ -167,7 +167,10 @@ def replaying(file: StudyFile) -> str:
 
 
 def _talks(data: Sequence[Conversation], records: Sequence[TurnRecord]) -> list[Conversation]:
-    """Each talk of *records* as a conversation, under the id that these have; *data* is what it was about."""
+    """
+    Return each talk of *records* as a conversation, under the id that these have; *data* is what it was
+    about.
+    """
     about = {one.id: one for one in data}
     talks: dict[str, list[TurnRecord]] = {}
     for record in records:
@@ -197,7 +200,7 @@ def _new_run(
     conversations: Sequence[Conversation],
     records: Sequence[TurnRecord],
 ) -> RunStore:
-    """A finished run of *records*, open for writing."""
+    """Return a finished run of *records*, open for writing."""
     more = {
         "name": run_name(file),
         "seed": file.study.seed,
@@ -245,7 +248,7 @@ def _keep_scores(
 
 
 def _judges_entry(label: str, column: ScoreColumn) -> dict[str, Any]:
-    """A judge's column as that of a scorer: it was had by asking, and its judge stays with its run."""
+    """Return a judge's column as that of a scorer: it was had by asking, and its judge stays with its run."""
     entry = ScorerEntry(
         label=label,
         name=label,

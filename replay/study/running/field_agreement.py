@@ -51,7 +51,7 @@ class FieldDisagreement:
 
 
 def steps_of(file: StudyFile, state: StudyState, one: Assignment) -> Sequence[StudyStep]:
-    """The screens of *one* as its rater has answered them."""
+    """Return the screens of *one* as its rater has answered them."""
     answers = {step: judged.answer for step, judged in state.answers.get(one.id, {}).items()}
     task = replace(state.tasks[one.task], draw=one.draw)
     return steps_of_task(file, task, state.talks.get(one.id, ()), answers)
@@ -79,7 +79,7 @@ def field_agreement(
     file: StudyFile, state: StudyState, names: Mapping[int, str], resamples: int
 ) -> tuple[list[FieldAgreement], list[FieldDisagreement]]:
     """
-    Agreement by field, and the screens on which raters part, the worst of each field first.
+    Return agreement by field, and the screens on which raters part, the worst of each field first.
 
     *names* are those of raters; with ``resamples=0`` there are no intervals.
     """

@@ -70,9 +70,10 @@ class Flow:
 
     def screen(self, rater: Rater, *, note: bool = True) -> Screen:
         """
-        What *rater* sees now, which is noted. A task is given, durably, by looking.
+        Return the screen that *rater* sees now; assign a task, durably, if they need a new one.
 
-        Unless *note*, it isn't noted that the screen is shown.
+        Args:
+            note: Record that the screen is shown.
         """
         with self.store.writing():
             screen = self._screen(rater)
@@ -82,7 +83,8 @@ class Flow:
 
     def screen_at(self, rater: Rater, id: ScreenId, *, note: bool = True) -> TalkScreen | StepScreen | None:
         """
-        The screen with that *id*: of the open task as far as *rater* has come, or of work that is done.
+        Return the screen with that *id*: of the open task as far as *rater* has come, or of work that is
+        done.
 
         Unless *note*, it isn't noted that the screen is shown, and nothing is written.
 
@@ -98,7 +100,7 @@ class Flow:
         return screen
 
     def after(self, rater: Rater, assignment_id: int) -> Screen:
-        """What comes after a screen of that assignment was saved; not noted as shown."""
+        """Return the screen that follows once one of this assignment was saved; don't record it as shown."""
         rater = self.store.rater(rater.id) or rater  # their answer may have ended their part
         assignment = self._answerable(rater, assignment_id)
         screen = None if assignment is None else self._tasks.screen(rater, assignment)
@@ -129,7 +131,7 @@ class Flow:
         return self._tasks.screen(rater, assignment)
 
     def _before_work(self, rater: Rater) -> PlainScreen | None:
-        """What comes before there is a task; None where all that is behind them."""
+        """Return the screen before any task (consent, instructions, an end); None if the rater may work."""
         study = self.file.study
         if rater.withdrawn_at:
             return PlainScreen(kind="erased")
@@ -152,7 +154,7 @@ class Flow:
     def _ended(
         self, rater: Rater, kind: Literal["done", "nothing", "declined", "failed", "stopped"], ending: Ending
     ) -> PlainScreen:
-        """The last screen, with what somebody from a platform takes back to it."""
+        """Return the last screen, with what somebody from a platform takes back to it."""
         platform = self.file.study.platform
         if platform is None or not rater.joined_at:
             return PlainScreen(kind=kind)
@@ -210,7 +212,7 @@ class Flow:
         return self._ended(rater, "done", "completed")
 
     def index(self, rater: Rater) -> Index | None:
-        """The index that *rater* may search now: one on a screen of the open task that may be seen."""
+        """Return the index that *rater* may search now: one on a screen of the open task that may be seen."""
         assignment = self._open(rater)
         if assignment is None or self._before_work(rater):
             return None
@@ -223,7 +225,7 @@ class Flow:
     # What clicks do ----------------------------------------------------------------------------------
 
     def consent(self, rater: Rater) -> None:
-        """They agree, if that is what they are asked: not once more, nor once their data is erased."""
+        """Record that *rater* agrees, if that is what they are asked; nothing after that or an erasure."""
         consent = self.file.study.consent
         with self.store.writing():
             # Below what is said to those who don't agree the text stands once more.
@@ -237,13 +239,13 @@ class Flow:
                 )
 
     def decline(self, rater: Rater) -> None:
-        """They don't agree to take part."""
+        """Record that *rater* doesn't agree to take part."""
         with self.store.writing():
             if self._is_at(rater, "consent"):
                 self.store.mark_rater(rater.id, declined_at=self.store.now())
 
     def begin(self, rater: Rater) -> None:
-        """The instructions were read."""
+        """Record that *rater* has read the instructions."""
         with self.store.writing():
             if self._is_at(rater, "instructions"):
                 self.store.mark_rater(rater.id, instructed_at=self.store.now())

@@ -35,7 +35,7 @@ def key_of(record: TurnRecord) -> JudgedTurnKey:
 
 
 def judged_turns(results: Results) -> JudgedTurns:
-    """What people scored in *results*, of the turns that anybody scored."""
+    """Return the turns in *results* that anybody scored, with a column for each score by people."""
     ratings: dict[str, dict[JudgedTurnKey, dict[str, Rating]]] = {}
     for score in results.scores:
         ratings.setdefault(score.name, {}).setdefault(score.turn, {})[score.rater] = score.value
@@ -68,7 +68,7 @@ Scored = tuple[Sequence[TurnRecord], Mapping[str, ScoreColumn]]
 
 
 def renamed(run: str, played: Scored, origins: Mapping[tuple[str, str], Origin]) -> Scored:
-    """*played*, the turns of *run*, with the names that the study gives to its systems."""
+    """Return *played*, the turns of *run*, with the names that the study gives to its systems."""
     names = {(one.system, policy): name for (name, policy), one in origins.items() if one.run == run}
     records, columns = played
     return [
@@ -79,9 +79,14 @@ def renamed(run: str, played: Scored, origins: Mapping[tuple[str, str], Origin])
 
 def automatic_columns(records: Sequence[TurnRecord], runs: Iterable[Scored]) -> dict[str, ScoreColumn]:
     """
-    What the scorers of *runs* observed in *records*, by name; systems are called as in *records*.
+    Return the scores of *runs* for *records*, a column per scorer, by name.
 
-    Where two runs have different scorers of one name, the later one has its signature behind it.
+    Systems are called as in *records*. If two runs have different scorers of one name, the later one has its
+    signature appended.
+
+    Args:
+        records: The turns that the columns are about, in order.
+        runs: Records and score columns of each run.
     """
     found: dict[str, ScoreColumn] = {}
     places = {key_of(record): place for place, record in enumerate(records)}

@@ -43,7 +43,7 @@ _log = logging.getLogger(__name__)
 
 def built_systems(file: StudyFile) -> list[System]:
     """
-    The systems that people talk with.
+    Return the systems that people talk with.
 
     Raises:
         ScenarioError: one can't be made; all faults at once.
@@ -86,7 +86,7 @@ class LiveTalks:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Systems are asked as long as the block lasts; what was under way before goes on."""
+        """Ask systems as long as the block lasts; go on with the requests that were interrupted before."""
         async with open_endpoints(self._systems.values()):
             try:
                 for assignment in await asyncio.to_thread(self._interrupted):
@@ -99,7 +99,9 @@ class LiveTalks:
                 await asyncio.gather(*ending, return_exceptions=True)
 
     def _interrupted(self) -> list[int]:
-        """The talks that an earlier server left with a question under way, or with a session of its own."""
+        """
+        Return the talks that an earlier server left with a question under way, or with a session of its own.
+        """
         found = []
         for assignment in self._store.assignments():
             talk = self.talking.talk(assignment)
@@ -108,11 +110,11 @@ class LiveTalks:
         return found
 
     def _remembers(self, talk: OpenTalk) -> bool:
-        """Whether the system keeps a history of *talk*: then only the session that has it can go on."""
+        """Return whether the system keeps the history of *talk*, so that only its own session can go on."""
         return talk.answered > 0 and self._systems[talk.plan.system].adapter.history == "server"
 
     def go_on(self, assignment: int) -> None:
-        """See to it that what is to be done in the talk of *assignment* is done, in the background."""
+        """Do in the background what is to be done in the talk of *assignment*."""
         due = self._due.get(assignment)
         if due is None:
             due = self._due[assignment] = asyncio.Event()

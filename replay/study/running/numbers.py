@@ -46,12 +46,11 @@ def study_numbers(
     resamples: int = 1000,
 ) -> HumanScores:
     """
-    The numbers of the study of *file* as it stands in *state*; with no judgement yet, nearly nothing.
+    Return the numbers of the study of *file* as it stands in *state*; with no judgement yet, nearly nothing.
 
     *results* are those of *state*, if they are at hand; *runs* those whose scores stand beside the people's,
-    with systems called as in the results (``renamed``).
-    *against* are runs of the same systems and conversations, by name, whose turns nobody judged. With
-    ``resamples=0`` there are no intervals.
+    with systems called as in the results (``renamed``). *against* are runs of the same systems and
+    conversations, by name, whose turns nobody judged. With ``resamples=0`` there are no intervals.
 
     Raises:
         InputError: one of *against* has nothing in common with what people judged.

@@ -23,7 +23,9 @@ from replay.study.tasks import Assignment, Judgement, Rater, StudyState, Task
 
 
 def display_value(value: str | int | float | HumanNumber | None) -> str:
-    """With its interval where it has one, and with why not where it has no value; a share in per cent."""
+    """
+    Return *value* as text: with its interval, a share in per cent; a dash, and the reason, for no value.
+    """
     if value is None:
         return "-"
     if isinstance(value, HumanNumber):
@@ -138,7 +140,7 @@ class StudyOverview:
     """People have talked with systems."""
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values for JSON; nothing of what was said, and no link."""
+        """Return plain values for JSON; nothing of what was said, and no link."""
         return {
             "raters": [{**asdict(one), "rater": one.rater.name} for one in self.raters],
             "balance": [asdict(one) for one in self.balance],
@@ -155,9 +157,12 @@ def overview_of(
     file: StudyFile, state: StudyState, seen: Mapping[int, str], *, resamples: int = 1000
 ) -> StudyOverview:
     """
-    Where the study of *file* stands in *state*; *seen* says when each rater last did something.
+    Return the state of the study of *file* for its owner.
 
-    With ``resamples=0`` agreement has no intervals.
+    Args:
+        state: The study's raters, tasks, assignments and answers.
+        seen: When each rater last did something, by number.
+        resamples: Bootstrap resamples for intervals of agreement; 0 for no intervals.
     """
     names = {one.id: one.name for one in state.raters}
     work = [one for one in state.assignments if state.tasks[one.task].practice is None]

@@ -94,7 +94,7 @@ class Practice:
         }
 
     def left_out(self, assignments: Sequence[Assignment]) -> list[Assignment]:
-        """Of *assignments* those of the work, with the attention items that stand among it."""
+        """Return *assignments* without practice items; attention items among the work stay."""
         return [one for one in assignments if one.task not in self._items]
 
     def is_over(self, rater: Rater) -> bool:
@@ -102,7 +102,7 @@ class Practice:
         return self._section is None or rater.qualified_at is not None
 
     def screen(self, rater: Rater) -> FeedbackScreen | PracticeOverScreen | None:
-        """What *rater* sees between practice items; None where it is an item's own screen."""
+        """Return the screen that *rater* sees between practice items; None at an item, or after practice."""
         if self._section is None or self.is_over(rater):
             return None
         items, taken = self._items, self._taken(rater)
@@ -129,11 +129,11 @@ class Practice:
         )
 
     def position(self, assignment: Assignment) -> PracticePosition:
-        """Of a practice item."""
+        """Return the position of a practice item among all."""
         return PracticePosition(number=list(self._items).index(assignment.task) + 1, items=len(self._items))
 
     def give(self, rater: Rater) -> Assignment | None:
-        """The next item, durably given; None where practice is over."""
+        """Return the next item, durably given; None where practice is over."""
         if self.is_over(rater):
             return None
         with self._store.writing():
@@ -141,16 +141,16 @@ class Practice:
             return self._store.give(list(items)[len(taken) % len(items)], rater.id)
 
     def finish(self, assignment: Assignment, rater: Rater) -> None:
-        """All screens of an item were answered; with feedback it stays open until that was read."""
+        """End an item all of whose screens were answered; with feedback it stays open until that is read."""
         assert self._section is not None
         if not self._section.feedback:
             self._end(assignment, rater)
 
     def go_on(self, rater: Rater, assignment: int) -> None:
         """
-        *rater* has read what came after *assignment*: feedback, or how the try went.
+        Go on after the screen that follows *assignment*: feedback, or the result of a try.
 
-        A click that comes again, when that is no longer the last one, does nothing.
+        A repeated click, when that is no longer the last item, does nothing.
         """
         with self._store.writing():
             taken, screen = self._taken(rater), self.screen(rater)
@@ -170,7 +170,7 @@ class Practice:
             self._store.mark_rater(rater.id, failed_at=self._store.now())
 
     def _taken(self, rater: Rater) -> list[Assignment]:
-        """The rater's practice, oldest first, over all tries; the last may be open."""
+        """Return the rater's practice, oldest first, over all tries; the last may be open."""
         given = self._store.assignments(rater.id)
         return [one for one in given if one.task in self._items and one.state in ("open", "done")]
 
@@ -195,7 +195,7 @@ class Practice:
 
 def checked_fields(preset: Preset, task: Task, answers: dict[str, Answer]) -> list[CheckedField]:
     """
-    Each field of a practice item whose right answer is known, in the order of its screens.
+    Return each field of a practice item whose right answer is known, in the order of its screens.
 
     A field that was never seen, since a wrong answer led past its screen, is wrong. A text is right if it
     holds the right one, white space and case aside.
@@ -301,11 +301,13 @@ class Attention:
         return {id: task for id, task in self._store.tasks().items() if task.attention}
 
     def among(self, assignments: Sequence[Assignment]) -> list[Assignment]:
-        """Of *assignments* those of attention items that are in their rater's hands, or done."""
+        """Return the attention items among *assignments* that are open or done."""
         return [one for one in assignments if one.task in self._items and one.counts]
 
     def due(self, rater: Rater) -> Task | None:
-        """The item that *rater* is to be given before further work; None where it isn't time for one."""
+        """
+        Return the item that *rater* is to be given before further work; None where it isn't time for one.
+        """
         if self._section is None:
             return None
         assignments = self._store.assignments(rater.id)
@@ -319,7 +321,7 @@ class Attention:
         return self._items[min(left, key=lambda id: draw_number(self._seed, rater.id, id))]
 
     def finish(self, assignment: Assignment, rater: Rater) -> None:
-        """All screens of an item were answered; whoever has had too many wrong is stopped."""
+        """End an item all of whose screens were answered; stop a rater who has had too many wrong."""
         assert self._section is not None
         self._store.end(assignment.id, "done")
         taken = self.among(self._store.assignments(rater.id))

@@ -38,7 +38,7 @@ class FoundStudy:
 
 def find_study(path: Path, database: Path | None = None) -> FoundStudy:
     """
-    The study that *path* names: a study file, a folder with one or with a ``study.db``, or a database.
+    Return the study that *path* names: a study file, a folder with one or with a ``study.db``, or a database.
 
     *database*, where it isn't ``study.db`` beside the study file.
 
@@ -126,7 +126,7 @@ def _conversations(
     data: Sequence[Conversation], runs: Mapping[str, Run], wanted: Collection[str]
 ) -> list[Conversation]:
     """
-    Those of *data* and *runs* whose ids are *wanted*.
+    Return the conversations of *data* and *runs* whose ids are *wanted*.
 
     Raises:
         InputError: one id stands for two conversations.
@@ -144,7 +144,7 @@ def _conversations(
 
 def open_study(path: Path, *, write: bool = False) -> tuple[StudyFile, StudyStore]:
     """
-    The study whose database is at *path*, as it was when it began.
+    Return the study whose database is at *path*, as it was when it began.
 
     Raises:
         InputError: there is none, or another process writes it.
@@ -160,8 +160,10 @@ def open_study(path: Path, *, write: bool = False) -> tuple[StudyFile, StudyStor
 
 def check_unchanged(file: StudyFile, store: StudyStore) -> None:
     """
+    Check that *file* is the one that the study in *store* began with.
+
     Raises:
-        InputError: *file* is not what the study in *store* began with.
+        InputError: it is not.
     """
     if store.fact("file")["text"] != without_names(file.text):
         raise InputError(

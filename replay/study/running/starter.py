@@ -19,7 +19,7 @@ _DATA = ("museum", "music")
 
 
 def starters() -> list[str]:
-    """The presets that a study can be started with, sorted."""
+    """Return the presets that a study can be started with, sorted."""
     parts = ("common", "scenario", "talks")
     return sorted(path.stem for path in FOLDER.glob("*.yaml") if path.stem not in parts)
 

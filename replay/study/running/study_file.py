@@ -66,7 +66,7 @@ class PlatformSection(Section):
         return address
 
     def way_back(self, ending: Ending) -> str | None:
-        """The platform's address for somebody who ends so; None where there is no code for that."""
+        """Return the platform's address for somebody who ends so; None where there is no code for that."""
         code = self.codes.get(ending)
         if code is None or self.return_to is None:
             return None
@@ -201,7 +201,7 @@ class Study(Section):
 
     @property
     def rater_names(self) -> tuple[str, ...]:
-        """What the raters are called who take part from the beginning."""
+        """The names of the raters who take part from the beginning."""
         if isinstance(self.raters, tuple):
             return self.raters
         if self.platform is not None and "raters" not in self.model_fields_set:
@@ -210,7 +210,7 @@ class Study(Section):
 
     @property
     def patience(self) -> RetryPolicy:
-        """How a system is asked."""
+        """The timeout and the retries of requests to systems."""
         ask = self.ask
         return RetryPolicy(
             timeout_s=ask.timeout_s,
@@ -248,7 +248,7 @@ def read_study(path: Path) -> StudyFile:
 
 def parse_study(text: str, *, source: str, folder: Path) -> StudyFile:
     """
-    The study in *text*; *source* names it in messages, *folder* is what its paths start from.
+    Return the study in *text*; *source* names it in messages, *folder* is what its paths start from.
 
     Raises:
         ScenarioError: it has faults; all of them at once.
@@ -277,7 +277,7 @@ def parse_study(text: str, *, source: str, folder: Path) -> StudyFile:
 
 
 def _preset(study: Study, folder: Path) -> tuple[Preset | None, list[Fault]]:
-    """What *study* chose, built; and what is wrong with that, or missing for it."""
+    """Return the preset of *study*, or None if it can't be built; and the faults of the two."""
     choice = study.preset
     if choice.name not in PRESETS:
         known = ", ".join(PRESETS)
@@ -306,7 +306,7 @@ def _preset(study: Study, folder: Path) -> tuple[Preset | None, list[Fault]]:
 
 def without_names(text: str) -> str:
     """
-    The study file *text* without comments, with numbers in the place of its raters' names.
+    Return the study file *text* without comments, with numbers in the place of its raters' names.
 
     That is what a study keeps, since a name has to be erased when somebody withdraws, and any comment may
     hold one; the names themselves are in its table of raters.
@@ -330,6 +330,6 @@ def _put_number(node: yaml.Node | None, name: str, number: int) -> None:
 
 
 def _value(node: yaml.Node | None, name: str) -> yaml.Node | None:
-    """What stands under *name* in the mapping *node*."""
+    """Return the node under the key *name* in the mapping *node*; None if there is none."""
     pairs = node.value if isinstance(node, yaml.MappingNode) else ()
     return next((value for key, value in pairs if key.value == name), None)

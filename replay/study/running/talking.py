@@ -72,7 +72,7 @@ class Talking:
         self._store = store
 
     def talk(self, assignment: Assignment | None) -> OpenTalk | None:
-        """The talk that *assignment* is at; None where there is none, or none any more."""
+        """Return the talk that *assignment* is at; None where there is none, or none any more."""
         if assignment is None or assignment.state != "open" or assignment.talk_ended:
             return None
         plan = self._file.preset.talk(self._store.task(assignment.task))
@@ -83,7 +83,7 @@ class Talking:
         return OpenTalk(assignment=assignment, plan=plan, turns=turns, seconds=seconds)
 
     def own(self, rater: Rater, assignment: int) -> OpenTalk | None:
-        """The talk of *assignment*, if it is in the hands of *rater*."""
+        """Return the talk of *assignment*, if it is in the hands of *rater*."""
         found = self._store.assignment(assignment)
         return self.talk(found) if found is not None and found.rater == rater.id else None
 
@@ -116,7 +116,7 @@ class Talking:
         return ""
 
     def again(self, rater: Rater, assignment: int, attempts: int) -> None:
-        """What failed after so many *attempts* is to be asked again; a click that comes twice counts once."""
+        """Mark the turn that failed after *attempts* to be asked again; a repeated click does nothing."""
         with self._store.writing():
             talk = self.own(rater, assignment)
             failed = talk and talk.failed
@@ -124,9 +124,7 @@ class Talking:
                 self._store.keep_turn(replace(failed, outcome=None, error=None))
 
     def take_back(self, rater: Rater, assignment: int, depth: int) -> None:
-        """
-        The question at *depth*, which failed, is taken out of the talk; the event of its failure stays.
-        """
+        """Remove the failed question at *depth* from the talk; the event of its failure stays."""
         with self._store.writing():
             talk = self.own(rater, assignment)
             failed = talk and talk.failed
@@ -134,14 +132,14 @@ class Talking:
                 self._store.take_back(failed)
 
     def end(self, rater: Rater, assignment: int) -> None:
-        """The person is through with the talk, if enough was asked."""
+        """End the talk, if enough was asked."""
         with self._store.writing():
             talk = self.own(rater, assignment)
             if talk and talk.may_end:
                 self._store.end_talk(assignment)
 
     def set_aside(self, rater: Rater, assignment: int) -> None:
-        """The person gives up a talk in which the system failed."""
+        """Give up a talk in which the system failed, as the rater wants it."""
         with self._store.writing():
             talk = self.own(rater, assignment)
             failed = talk and talk.failed
@@ -154,14 +152,14 @@ class Talking:
     # Set aside without being asked -------------------------------------------------------------------
 
     def unseen(self, rater: Rater) -> Assignment | None:
-        """The last assignment of *rater*, if it was set aside and they don't know yet."""
+        """Return the last assignment of *rater*, if it was set aside and they don't know yet."""
         last = next(reversed(self._store.assignments(rater.id)), None)
         if last is None or last.state != "set-aside" or self._store.was_shown(last.id, SET_ASIDE):
             return None
         return last
 
     def note(self, rater: Rater) -> None:
-        """They know now."""
+        """Record that *rater* knows that their last assignment was set aside."""
         unseen = self.unseen(rater)
         if unseen is not None:
             self._store.show(unseen.id, SET_ASIDE)

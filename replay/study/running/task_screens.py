@@ -49,11 +49,17 @@ def progress_of(
     to_come: float | None = 0,
 ) -> RaterProgress:
     """
-    How far *rater* is, with *own* assignments of real work; *active* are the raters who still take part.
+    Return how far *rater* has come.
 
-    Work that any of several people may do is shared out evenly among them; *given* says how many have each
-    task or have done it. Nobody is given more than *most*. Of tasks that aren't made yet probably *to_come*
-    will be theirs; None where nobody can tell.
+    Tasks that any of several people may do are shared out evenly among the *active* raters.
+
+    Args:
+        tasks: All tasks, by number.
+        given: How many raters have each task, or have done it.
+        own: The rater's assignments of real work, without practice.
+        active: The numbers of the raters who still take part.
+        most: The most tasks that a rater is given; None for no limit.
+        to_come: The expected number of the rater's tasks that don't exist yet; None if nobody can tell.
     """
     held = {one.task: one for one in own if one.state != "given-back"}
     done = [one for one in held.values() if one.state == "done"]
@@ -167,7 +173,9 @@ class TaskScreens:
     def screen(
         self, rater: Rater, assignment: Assignment, step_id: str | None = None
     ) -> TalkScreen | StepScreen:
-        """The talk of *assignment* while it goes on; then that step if it is reached, or the first open."""
+        """
+        Return the talk of *assignment* while it goes on; then that step if it is reached, or the first open.
+        """
         talk = self._talking.talk(assignment)
         if talk is not None:
             return TalkScreen(talk=talk, progress=self.progress(rater))
@@ -188,7 +196,9 @@ class TaskScreens:
         )
 
     def own(self, rater: Rater, assignment_id: int) -> Assignment | None:
-        """The assignment with that id, if *rater* may answer its screens: open, or work that is done."""
+        """
+        Return the assignment with that id, if *rater* may answer its screens: open, or work that is done.
+        """
         found = self._store.assignment(assignment_id)
         if found is None or found.rater != rater.id:
             return None
@@ -196,7 +206,7 @@ class TaskScreens:
         return found if found.state == "open" or (found.state == "done" and is_work) else None
 
     def last(self, rater: Rater, before: Assignment | None = None) -> ScreenId | None:
-        """The last screen of what *rater* finished last, or last of what was given *before*."""
+        """Return the last screen of what *rater* finished last, or last of what was given *before*."""
         finished = [
             one
             for one in self._practice.left_out(self._store.assignments(rater.id))
@@ -206,7 +216,7 @@ class TaskScreens:
         return next((ScreenId(id, list(steps)[-1]) for id, steps in given.items()), None)
 
     def index(self, assignment: Assignment) -> Index | None:
-        """The index that may be searched: one on a screen of *assignment* that may be seen."""
+        """Return the index that may be searched: one on a screen of *assignment* that may be seen."""
         if self._talking.talk(assignment) is not None:
             return None
         _, given, steps = self._read(assignment)
@@ -225,7 +235,7 @@ class TaskScreens:
         return progress_of(rater, tasks_now(self._file, store), store.given(), own, active, most, to_come)
 
     def state(self) -> StudyState:
-        """All of the study, what was said and judged read where it is looked for."""
+        """Return all of the study, what was said and judged read where it is looked for."""
         most = self._file.study.limits.tasks_per_rater
         return replace(self._store.state(lazily=True), tasks_per_rater=most)
 
@@ -280,7 +290,7 @@ class TaskScreens:
         return {}, all_answered and assignment.state == "open"
 
     def refusal(self, rater: Rater, id: ScreenId, form: Mapping[str, str]) -> str:
-        """Why *form* isn't saved where it can't be; empty where all of it was saved before."""
+        """Return why *form* can't be saved, in words for the rater; empty if all of it was saved before."""
         assignment = self._store.assignment(id.assignment)
         if assignment is None or assignment.rater != rater.id:
             return "This task isn't yours; your own link leads to what is."

@@ -15,7 +15,7 @@ from replay.study.tasks import Assignment, Rater
 
 
 def leave(store: StudyStore, rater: int) -> None:
-    """*rater* takes part no more; what is done stays and counts."""
+    """End the part of *rater* in the study; finished work stays and counts, an open task is given back."""
     with store.writing():
         store.mark_rater(rater, left_at=store.now())
         for one in store.assignments(rater):
@@ -24,14 +24,14 @@ def leave(store: StudyStore, rater: int) -> None:
 
 
 def stop(store: StudyStore, rater: int) -> None:
-    """*rater* has failed too many attention items: others do again what they did, and their part is over."""
+    """End the part of *rater*, who failed too many attention items, and give all their work to others."""
     with store.writing():
         store.mark_rater(rater, stopped_at=store.now())
         discard_all(store, rater)
 
 
 def discard_all(store: StudyStore, rater: int) -> None:
-    """What *rater* did counts no more, and goes to others with what they have in their hands."""
+    """Discard the finished work of *rater*, and give that and their open task to others."""
     with store.writing():
         for one in store.assignments(rater):
             if one.state == "open":
@@ -41,7 +41,7 @@ def discard_all(store: StudyStore, rater: int) -> None:
 
 
 def let_back(store: StudyStore, rater: int) -> None:
-    """*rater*, who has left or was stopped, takes part again; what was discarded of theirs counts again."""
+    """Let *rater*, who has left or was stopped, take part again; count again what was discarded of theirs."""
     with store.writing():
         store.mark_rater(rater, left_at=None, stopped_at=None)
         for one in store.assignments(rater):
@@ -59,7 +59,7 @@ def give_back_idle(store: StudyStore, idle_h: float, *, but: int) -> None:
 
 
 def take_up_again(store: StudyStore, rater: int) -> Assignment | None:
-    """What *rater* gave back without having finished it, if nobody else has it now; the last such first."""
+    """Reopen and return the last assignment that *rater* gave back and whose task nobody else has now."""
     tasks, given, own = store.tasks(), store.given(), store.assignments(rater)
     held = {one.task for one in own if one.state != "given-back"}
     for one in reversed(own):
