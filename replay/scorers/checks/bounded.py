@@ -25,6 +25,8 @@ from typing import Any
 
 LIMIT_S = 2.0
 LIMIT_GIB = 1
+_READY = b"ready\n"
+"""The first line of the process, before any answer."""
 
 
 class FailedCallError(Exception):
@@ -53,7 +55,7 @@ class BoundedProcess:
             What it returned, as JSON has it: a tuple as a list.
 
         Raises:
-            FailedCallError: it raised an exception, or needed more than there is.
+            FailedCallError: it raised an exception, needed more than there is, or could not be tried.
         """
         asked = json.dumps([function.__module__, function.__qualname__, arguments]).encode() + b"\n"
         with self._lock:
@@ -88,14 +90,27 @@ class BoundedProcess:
         """Return the line that answers the line *asked*; empty if the process has ended."""
         if self._process is None or self._process.poll() is not None:
             self.end()
-            self._process = self._started()
+            self._process = self._start()
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(asked)
         self._process.stdin.flush()
         return self._process.stdout.readline()
 
-    def _started(self) -> subprocess.Popen[bytes]:
+    def _start(self) -> subprocess.Popen[bytes]:
+        try:
+            process = self._open()
+        except OSError as error:
+            raise FailedCallError("has no process to be tried in", str(error)) from error
+        assert process.stdout is not None
+        if process.stdout.readline() != _READY:
+            process.kill()
+            process.communicate()
+            code = f"it ended with {process.returncode} as it began"
+            raise FailedCallError("has no process to be tried in", code)
+        return process
+
+    def _open(self) -> subprocess.Popen[bytes]:
         # It finds the same modules as this process, and none in the working directory (-P).
         modules = os.pathsep.join(path for path in sys.path if path)
         return subprocess.Popen(
@@ -118,6 +133,8 @@ if hasattr(os, "register_at_fork"):
 def _serve(limit_s: float) -> None:
     """Answer each line of the standard input with one of the standard output."""
     _limit_memory()
+    sys.stdout.buffer.write(_READY)
+    sys.stdout.buffer.flush()
     for line in sys.stdin.buffer:
         module, name, arguments = json.loads(line)
         function = getattr(import_module(module), name)

@@ -117,6 +117,19 @@ def test_a_call_that_was_interrupted_leaves_no_result_to_the_next(process, monke
     assert process.call(math.gcd, 9, 6) == 3
 
 
+def test_a_process_that_can_not_be_started_is_told_as_that(process, monkeypatch):
+    with monkeypatch.context() as patched:
+        patched.setattr(sys, "executable", "/bin/false")
+        with pytest.raises(
+            FailedCallError, match=r"^has no process to be tried in: it ended with 1 as it began"
+        ):
+            process.call(math.gcd, 2, 4)
+        patched.setattr(sys, "executable", "/no/such/python")
+        with pytest.raises(FailedCallError, match=r"^has no process to be tried in: .*No such file"):
+            process.call(math.gcd, 2, 4)
+    assert process.call(math.gcd, 9, 6) == 3
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks here")
 def test_a_fork_has_a_process_of_its_own():
     """With its parent's it would get its parent's results."""
