@@ -29,7 +29,7 @@ from replay.runs.remaining_plays import Part, is_unplayed, open_parts
 from replay.scenario.assembly import Assembly
 from replay.store.store import RunStore
 from replay.workers.failure_counts import shared_memory
-from replay.workers.job import WorkerJob
+from replay.workers.job import WorkerJob, own_share
 from replay.workers.process import WorkerGoneError, WorkerProcess, check_platform
 from replay.workers.status import WorkerProgress, WorkerStatus
 
@@ -92,7 +92,9 @@ async def play_in_workers(
         waits = max((limit.per_s for limit in assembly.limits.values()), default=0.0)
         shared = {"memory": memory.fileno(), "lock": store.lock}
         team = _Team(store, job, len(parts), status, numbers, feed, shared, waits)
-        async with status.shown(show), feed.read_again_and_again():
+        limits = assembly.limits.values() if asks_beside else ()
+        own = own_share(limits, len(parts), len(parts) + 1)
+        async with own, status.shown(show), feed.read_again_and_again():
             ends = await gather_or_cancel(team.keep_playing(*one) for one in enumerate(parts))
     return worst_lags(ends)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import asyncio
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
@@ -68,6 +70,28 @@ def keep_share(limit: RateLimit, index: int, among: int) -> None:
     What doesn't divide goes to the first ones, so that all shares together are the limit.
     """
     limit.tokens = LocalTokenBucket(share_of(limit.asks, index, among), limit.per_s)
+
+
+@asynccontextmanager
+async def own_share(limits: Iterable[RateLimit], index: int, among: int) -> AsyncIterator[None]:
+    """Keep this program to a share of *limits* within the block, in which others play; see ``keep_share``."""
+    limits = list(limits)
+    for limit in limits:
+        await limit.tokens.resize(share_of(limit.asks, index, among))
+    try:
+        yield
+    finally:
+        restore_later(limits)
+
+
+def restore_later(limits: Iterable[RateLimit]) -> None:
+    """Let this program have all of each limit again, once no ask of those who ended counts any longer."""
+    for limit in limits:
+        asyncio.get_running_loop().call_later(limit.per_s, _restore, limit)
+
+
+def _restore(limit: RateLimit) -> None:
+    asyncio.get_running_loop().create_task(limit.tokens.resize(limit.asks))
 
 
 def workers_within_limits(workers: int, limits: Iterable[RateLimit], *, asks_beside: bool = False) -> int:

@@ -8,10 +8,11 @@ import os
 import pytest
 
 from replay.core.asking.circuit_breaker import Breaker
-from replay.core.asking.rate_limit import RateLimit
+from replay.core.asking.rate_limit import LocalTokenBucket, RateLimit
 from replay.core.errors import AdapterRefusedError, RunStoppedError
 from replay.workers.failure_counts import SharedFailureCounts, shared_memory
-from replay.workers.job import keep_share, workers_within_limits
+from replay.workers.job import keep_share, own_share, workers_within_limits
+from tests.virtual_time import in_virtual_time, now
 from tests.waiting import others_first
 
 
@@ -26,6 +27,23 @@ async def test_shares_of_a_limit_are_together_the_limit(asks, among):
     assert sum(task.done() for task in waiting) == asks
     for task in waiting:
         task.cancel()
+
+
+@in_virtual_time
+async def test_who_asks_beside_the_workers_keeps_to_a_share_while_they_play():
+    limit = RateLimit(5, 60.0)
+    limit.tokens = LocalTokenBucket(5, 60.0, clock=now)
+    asked: list[int] = []
+
+    async def ask() -> None:
+        await limit.wait()
+        asked.append(round(now()))
+
+    async with own_share([limit], 2, 3):
+        asking = [asyncio.create_task(ask()) for _ in range(6)]
+        await asyncio.sleep(90)
+    await asyncio.wait(asking)
+    assert asked == [0, 60, 120, 150, 150, 150], "all of it once the workers' last asks count no longer"
 
 
 @pytest.mark.parametrize(

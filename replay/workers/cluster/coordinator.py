@@ -18,6 +18,7 @@ from replay.store.schema import Row
 from replay.store.store import RunStore
 from replay.workers.cluster.actor import RecordBatch
 from replay.workers.cluster.actor_handle import ActorHandle, ActorLostError
+from replay.workers.job import restore_later
 
 
 class RecordReceiver:
@@ -129,8 +130,7 @@ class LimitShares:
 
     def end(self) -> None:
         """Let this program have all of each limit again, once no ask of an actor counts any longer."""
-        for limit in self._limits.values():
-            asyncio.get_running_loop().call_later(limit.per_s, _restore, limit)
+        restore_later(self._limits.values())
 
     async def _share_out(self, members: Iterable[ActorHandle | None]) -> None:
         shares = list(enumerate(members))
@@ -146,7 +146,3 @@ class LimitShares:
             await member.call("set_share", index, among)
             return
         await asyncio.sleep(self._passes_s)
-
-
-def _restore(limit: RateLimit) -> None:
-    asyncio.get_running_loop().create_task(limit.tokens.resize(limit.asks))
