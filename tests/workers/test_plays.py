@@ -278,7 +278,7 @@ class Bot:
 """
 
 
-async def test_replies_as_they_came_arestored(tmp_path, inside):
+async def test_replies_as_they_came_are_stored(tmp_path, inside):
     async with Server().running() as address:
         play = {"workers": 2, "keep_raw": True}
         run = await played(tmp_path, talks=TALKS[:2], system=asking(address), play=play)
