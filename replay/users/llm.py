@@ -18,18 +18,16 @@ from types import TracebackType
 from typing import Any, Self
 
 from replay.core.adapter import Adapter
-from replay.core.asking.cached import CachingClient, Model, Question
+from replay.core.asking.cached import CachingClient, Model, Question, build_model
 from replay.core.asking.opening import open_endpoints
 from replay.core.asking.prompt import Prompt, PromptError, short_hash
 from replay.core.asking.rate_limit import RateLimit
 from replay.core.asking.retries import RetryPolicy
 from replay.core.asking.tally import AskTally
 from replay.core.disk_cache import DiskCache, cache_path
-from replay.core.errors import AdapterError, AdapterReplyError, Fault, PluginError, ScenarioError
+from replay.core.errors import AdapterError, AdapterReplyError
 from replay.core.record import Move, Occasion
 from replay.core.settings.choice import LimitSection
-from replay.core.settings.identity import identity
-from replay.core.settings.plugins import make
 from replay.core.settings.prices import Prices, cost_usd
 from replay.users.user import Wording, WordingRequest, skip
 
@@ -190,20 +188,9 @@ def llm_user(
     if timeout_s <= 0 or attempts < 1:
         raise ValueError("timeout_s must be above 0, attempts at least 1")
     given = settings or {}
-    try:
-        made = make("adapters", adapter, given, Adapter, folder=folder, key_path="settings")  # type: ignore[type-abstract]
-    except PluginError as error:
-        raise ScenarioError("settings", [Fault(path="adapter", message=str(error))]) from error
-    model = given.get("model")
     kept = cache_path(FILE) if cache else None
     return LlmUser(
-        model=Model(
-            name=f"{adapter}/{model}" if model else adapter.rpartition("/")[2],
-            adapter=made,
-            identity=identity(adapter, given, folder),
-            limit=RateLimit(limit.asks, limit.per_s) if limit else None,
-            prices=prices,
-        ),
+        model=build_model(adapter, given, folder=folder, limit=limit, prices=prices),
         prompt=Prompt(prompt or _PROMPT, VARIABLES, needs=("question", "standalone")),
         persona=_persona(persona),
         parameters={"temperature": 0} if parameters is None else parameters,

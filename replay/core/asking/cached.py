@@ -1,7 +1,8 @@
 """
 Asks a model, unless what it replied before is in the cache.
 
-For whoever puts questions whose replies are worth keeping: judges and the resolver that asks a model.
+For whoever puts questions whose replies are worth keeping: judges, and the resolver and the user that ask a
+model.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import json
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -23,6 +25,10 @@ from replay.core.asking.retries import RetryingClient, RetryPolicy
 from replay.core.asking.tally import AskTally
 from replay.core.decoding import convert_to
 from replay.core.disk_cache import DiskCache, content_key
+from replay.core.errors import Fault, PluginError, ScenarioError
+from replay.core.settings.choice import LimitSection
+from replay.core.settings.identity import identity
+from replay.core.settings.plugins import make
 from replay.core.settings.prices import Prices, cost_usd
 from replay.core.uncancellable import in_thread
 
@@ -52,6 +58,34 @@ class Model:
     def sent_parameters(self, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the parameters to send: *parameters* if the adapter takes any, else an empty mapping."""
         return parameters if self.takes_parameters else {}
+
+
+def build_model(
+    adapter: str,
+    settings: Mapping[str, Any],
+    *,
+    folder: Path,
+    limit: LimitSection | None,
+    prices: Prices | None,
+) -> Model:
+    """
+    Return the model that *adapter* with *settings* reaches; paths are looked up from *folder*.
+
+    Raises:
+        ScenarioError: the adapter can't be used.
+    """
+    try:
+        made = make("adapters", adapter, settings, Adapter, folder=folder, key_path="settings")  # type: ignore[type-abstract]
+    except PluginError as error:
+        raise ScenarioError("settings", [Fault(path="adapter", message=str(error))]) from error
+    model = settings.get("model")
+    return Model(
+        name=f"{adapter}/{model}" if model else adapter.rpartition("/")[2],
+        adapter=made,
+        identity=identity(adapter, settings, folder),
+        limit=RateLimit(limit.asks, limit.per_s) if limit else None,
+        prices=prices,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

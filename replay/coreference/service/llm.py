@@ -18,19 +18,16 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, ClassVar, Self, TypeVar
 
-from replay.core.adapter import Adapter
-from replay.core.asking.cached import CachingClient, Model, Question
+from replay.core.asking.cached import CachingClient, Model, Question, build_model
 from replay.core.asking.opening import open_endpoints
 from replay.core.asking.prompt import Prompt, PromptError, short_hash
-from replay.core.asking.rate_limit import RateLimit
 from replay.core.asking.retries import RetryPolicy
 from replay.core.asking.tally import AskTally
 from replay.core.disk_cache import DiskCache, cache_path
 from replay.core.drift_evidence import Drift, Reading
-from replay.core.errors import AdapterError, Fault, PluginError, ReadingError, ScenarioError
+from replay.core.errors import AdapterError, ReadingError
 from replay.core.settings.choice import LimitSection
-from replay.core.settings.identity import identity
-from replay.core.settings.plugins import build, load, make
+from replay.core.settings.plugins import build, load
 from replay.core.settings.prices import NO_PRICES, Prices, PriceTable
 from replay.coreference.reading.resolver import Document
 from replay.coreference.service.history_budget import fit_histories
@@ -196,19 +193,14 @@ def llm_resolver(
     if history_characters < LEAST_CHARACTERS:
         raise ValueError(f"history_characters: {history_characters} is less than {LEAST_CHARACTERS}")
     given = settings or {}
-    try:
-        made = make("adapters", adapter, given, Adapter, folder=folder, key_path="settings")  # type: ignore[type-abstract]
-    except PluginError as error:
-        raise ScenarioError("settings", [Fault(path="adapter", message=str(error))]) from error
-    model = given.get("model")
     kept = cache_path(FILE) if cache else None
     return LlmResolver(
-        model=Model(
-            name=f"{adapter}/{model}" if model else adapter.rpartition("/")[2],
-            adapter=made,
-            identity=identity(adapter, given, folder),
-            limit=RateLimit(limit.asks, limit.per_s) if limit else None,
-            prices=prices or price_table.prices_of(model),
+        model=build_model(
+            adapter,
+            given,
+            folder=folder,
+            limit=limit,
+            prices=prices or price_table.prices_of(given.get("model")),
         ),
         prompt=Prompt(prompt or _FOLDER / "readings.txt", VARIABLES, needs=("own",)),
         parameters={"temperature": 0} if parameters is None else parameters,
