@@ -63,6 +63,8 @@ ROOMS = {
     "coreference/service coreference users policies play",
     "integrations": "core core/settings datasets store scorers scorers/judges statistics "
     "scenario/assertions scenario report results runs viewer testing",
+    "synthesis": "",
+    "synthesis/documents": "core",
     "integrations/deepeval": "core datasets scorers statistics report results runs",
     "integrations/inspect": "core core/settings core/asking scorers scorers/checks statistics policies play "
     "scenario report results runs",
@@ -208,6 +210,7 @@ def test_only_these_files_import_what_the_extra_brings():
             for name in ("export", "fit", "network", "train")
         },
         "replay/scorers/coverage.py": {"spacy"},
+        "replay/synthesis/documents/prose.py": {"spacy"},
     }
 
 
