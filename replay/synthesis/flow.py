@@ -12,13 +12,14 @@ import random
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Literal
 
 import msgspec
 
-from replay.core.conversation import CANNOT_ANSWER, Conversation, Passage, Turn
+from replay.core.conversation import CANNOT_ANSWER, Conversation, Turn
 from replay.coreference.reading.words import content_words
-from replay.synthesis.documents.document import Section
+from replay.synthesis.filters import passage_of, with_neighbours
 from replay.synthesis.pool import Area
 from replay.synthesis.questions.fact import Fact
 from replay.synthesis.questions.undoing import Asked, Way, undone
@@ -28,12 +29,12 @@ Move = Literal["lean", "elliptic", "same section", "other section", "unanswerabl
 _MOVES: tuple[Move, ...] = ("lean", "elliptic", "same section", "other section", "unanswerable")
 _ELLIPTIC: frozenset[Way] = frozenset({"ellipsis", "why"})
 _OPENING = frozenset({"definition", "effect", "procedure", "list", "condition", "object", "item"})
+_LISTED = frozenset({"cell", "item"})
+"""Kinds of which a conversation has no more than a third: nobody asks for a table cell by cell."""
 _ABSENT = 0.5
 """The share of a question's content words that one sentence may hold, for the question to have no answer there."""
 _AROUND = 4
 """Areas to either side from which a question without answer is taken."""
-NEIGHBOURS = 1
-"""Sections to either side of those that answer, which stand among the passages too."""
 
 
 class Shares(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -81,7 +82,7 @@ def conversations_of(
     """
     Yield conversations of *turns* turns, each answer used once, until the *areas* carry no more.
 
-    Areas take turns, the ones with the most answers left first.
+    Areas take turns, those first where the most questions can be asked about what was asked about before.
     """
     left = [_Left(area=area, facts=list(area.facts)) for area in areas]
     count = _Count()
@@ -90,7 +91,7 @@ def conversations_of(
         open_areas = [i for i, one in enumerate(left) if not one.is_done]
         if not open_areas:
             return
-        at = max(open_areas, key=lambda i: (-made[i], len(left[i].facts)))
+        at = max(open_areas, key=lambda i: (left[i].lasting - made[i] * turns * shares.anaphora, len(left[i].facts)))
         one = left[at]
         asked = _conversation(one, _near(areas, at), turns, shares, count, rng)
         if asked is None:
@@ -113,6 +114,12 @@ class _Left:
     """Those whose answers no conversation has."""
     is_done: bool = False
 
+    @property
+    def lasting(self) -> int:
+        """Return how many more questions can be asked about a thing once it was asked about."""
+        topics = Counter(fact.topic.key for fact in self.facts if fact.topic is not None and fact.kind not in _LISTED)
+        return sum(many - 1 for many in topics.values())
+
 
 def _conversation(
     left: _Left, every: Sequence[Fact], turns: int, shares: Shares, count: _Count, rng: random.Random
@@ -131,7 +138,7 @@ def _conversation(
     trial.turns += 1
     facts = _without(facts, first)
     while len(chosen) < turns:
-        choice = _next(chosen, facts, every, left.area, shares, trial, rng)
+        choice = _next(chosen, facts, every, left.area, turns, shares, trial, rng)
         if choice is None:
             return None
         chosen.append(choice)
@@ -158,15 +165,19 @@ def _without(facts: Sequence[Fact], used: Fact) -> list[Fact]:
 
 
 def _next(
-    chosen: Sequence[_Choice], facts: Sequence[Fact], every: Sequence[Fact], area: Area, shares: Shares,
-    count: _Count, rng: random.Random,
+    chosen: Sequence[_Choice], facts: Sequence[Fact], every: Sequence[Fact], area: Area, turns: int,
+    shares: Shares, count: _Count, rng: random.Random,
 ) -> _Choice | None:  # fmt: skip
     """Return the question that comes next, of the kind that is most wanted among those there are."""
     last = chosen[-1]
     depth = len(chosen)
+    most_listed = max(turns // 3, 1)
     found: dict[Move, list[Asked]] = {move: [] for move in _MOVES}
     section = next(one.asked.fact.section for one in reversed(chosen) if one.move != "unanswerable")
+    listed = sum(one.asked.fact.kind in _LISTED for one in chosen)
     for fact in facts:
+        if fact.kind in _LISTED and listed >= most_listed:
+            continue
         if last.move != "unanswerable":
             for asked in undone(fact, last.asked.fact, depth):
                 if asked.way not in _ELLIPTIC or last.move != "elliptic":
@@ -207,11 +218,12 @@ def _nearest(
     Where questions are wanted that lean on others, what more can be asked about (*lasting*) comes first.
     """
 
-    def far(asked: Asked) -> tuple[bool, bool, bool, int]:
+    def far(asked: Asked) -> tuple[bool, bool, bool, bool, int]:
         fact = asked.fact
         gap = fact.start - last.start if fact.section.id == last.section.id else 10_000 + fact.start
         ends = bool(lasting) and (fact.topic is None or fact.topic.key not in lasting)
-        return (not wants_yes_no and fact.kind == "yes-no", ends, gap < 0, abs(gap))
+        repeats = fact.kind == last.kind and fact.kind != "yes-no" and not asked.references
+        return (not wants_yes_no and fact.kind == "yes-no", ends, repeats, gap < 0, abs(gap))
 
     ordered = sorted(options, key=far)
     return ordered[min(int(rng.expovariate(1.0)), len(ordered) - 1)]
@@ -220,7 +232,7 @@ def _nearest(
 def _unanswerable(chosen: Sequence[_Choice], every: Sequence[Fact], area: Area, rng: random.Random) -> Asked | None:
     """Return a question of other documents that no sentence of *area* comes near to answering."""
     own = {section.id for section in area.sections}
-    texts = [frozenset(content_words(line)) for section in area.sections for line in section.text.split(". ")]
+    texts = _lines(area)
     for _ in range(20):
         fact = rng.choice(every)
         if fact.section.id in own or fact.kind in ("list", "item") or fact.reason_for:
@@ -231,16 +243,14 @@ def _unanswerable(chosen: Sequence[_Choice], every: Sequence[Fact], area: Area, 
     return None
 
 
+@lru_cache(maxsize=4)
+def _lines(area: Area) -> list[frozenset[str]]:
+    return [frozenset(content_words(line)) for section in area.sections for line in section.text.split(". ")]
+
+
 def _built(area: Area, chosen: Sequence[_Choice], identity: str) -> Conversation:
-    answered = [one.asked.fact.section.id for one in chosen if one.move != "unanswerable"]
-    places = {section.id: i for i, section in enumerate(area.sections)}
-    shown = {
-        place
-        for section in answered
-        for place in range(places[section] - NEIGHBOURS, places[section] + NEIGHBOURS + 1)
-        if 0 <= place < len(area.sections)
-    }
-    passages = [area.sections[i] for i in sorted(shown)]
+    answered = [one.asked.fact.section for one in chosen if one.move != "unanswerable"]
+    passages = tuple(passage_of(section) for section in with_neighbours(area.sections, answered))
     turns, facts = [], []
     for i, one in enumerate(chosen, 1):
         fact, has_answer = one.asked.fact, one.move != "unanswerable"
@@ -252,8 +262,7 @@ def _built(area: Area, chosen: Sequence[_Choice], identity: str) -> Conversation
         facts.append(_about(one))
     return Conversation(
         id=identity, title=area.title, turns=tuple(turns),
-        passages=tuple(Passage(id=one.id, text=one.text, title=" > ".join(one.headings)) for one in passages if one.text),
-        metadata={"synthesized": facts},
+        passages=passages, metadata={"synthesized": facts},
     )  # fmt: skip
 
 
@@ -267,7 +276,3 @@ def _about(one: _Choice) -> dict[str, Any]:
         said["references"] = [msgspec.to_builtins(reference) for reference in one.asked.references]
     return said
 
-
-def passage_of(section: Section) -> Passage:
-    """Return *section* as a passage."""
-    return Passage(id=section.id, text=section.text, title=" > ".join(section.headings))

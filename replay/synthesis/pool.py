@@ -119,8 +119,10 @@ def _facts_of_section(section: Section, known: Vocabulary) -> Iterator[Fact]:
         if isinstance(block, ItemList):
             yield from facts_of_list(section, before, block, known)
         for paragraph in (block,) if isinstance(block, Paragraph) else block.items:
+            last: Sentence | None = None
             for sentence in paragraph.sentences:
-                yield from facts_of(section, sentence, known)
+                yield from facts_of(section, sentence, known, last)
+                last = sentence
         before = block.sentences[-1] if isinstance(block, Paragraph) else None
 
 

@@ -48,6 +48,15 @@ _KINDS = word_set(
 )
 """Headers of a first column that say what its cells are: "the retries parameter"."""
 _DESCRIBES = word_set("description meaning purpose explanation details summary definition usage")
+_COLUMNS = word_set(
+    """
+    default type format unit units limit price cost fee size port status version license licence duration minimum maximum
+    range capacity owner author location address phone email deadline frequency role language code region retention
+    priority value syntax interval timeout quota population capital height length weight width distance year date
+    currency manufacturer model colour color category scope
+    """
+)
+"""Last words of the headers that are asked for: "What is the retention of ...?"."""
 _YES = word_set("yes true required ✓ ✅ x")
 _NO = word_set("no false optional ✗ ❌ -")
 
@@ -149,6 +158,8 @@ def facts_of_table(section: Section, table: Table) -> Iterator[Fact]:
         key = row[0].text.strip()
         if not key or len(key.split()) > 4 or any(word.lower() in LEANING for word in key.split()):
             continue
+        if not kind and key.isalpha() and key.islower():
+            continue
         thing = f"the {key} {kind}" if kind else key
         for header, cell in zip(table.header[1:], row[1:], strict=True):
             said = cell.text.strip()
@@ -172,6 +183,8 @@ def _asked_of_cell(header: str, said: str) -> tuple[str, str]:
     if low in ("required", "mandatory", "optional", "supported", "deprecated") and said.lower() in _YES | _NO:
         return f"Is {{}} {low}?", "yes-no"
     if said.lower() in _YES | _NO or low.endswith(("ed", "able", "ing")):
+        return "", "cell"
+    if low.split()[-1] not in _COLUMNS:
         return "", "cell"
     noun = "default value" if low == "default" else low
     return (

@@ -71,6 +71,8 @@ class Clause:
     """What follows, up to the end of the clause."""
     is_negated: bool = False
     is_cut: bool = False
+    second: int = -1
+    """Offset of the "and" that joins a second verb to the same subject; -1 without one."""
     """Whether the sentence says more of it than *rest* does."""
 
     @property
@@ -164,12 +166,12 @@ def _said_of_you(text: str, words: Sequence[Word], start: int) -> Clause | None:
         ahead += 1
     if ahead >= len(words) or (verb(words[ahead].low, "base") is None and words[ahead].low != "be"):
         return None
-    rest, is_cut = _rest(text, words, at)
+    rest, is_cut, second = _rest(text, words, at)
     if rest is None:
         return None
     return Clause(
         subject="I", is_plural=False, auxiliary=auxiliary, verb=lead.strip(), rest=in_first_person(rest),
-        is_negated=negated, is_cut=is_cut,
+        is_negated=negated, is_cut=is_cut, second=second,
     )  # fmt: skip
 
 
@@ -207,14 +209,14 @@ def _with_auxiliary(text: str, words: Sequence[Word], start: int, end: int) -> C
     elif auxiliary in ("must", "may"):
         base = "have to" if auxiliary == "must" else ""
         auxiliary = ("do" if plural else "does") if auxiliary == "must" else "can"
-    rest, is_cut = _rest(text, words, at)
+    rest, is_cut, second = _rest(text, words, at)
     if rest is None:
         return None
     kept = " ".join(adverb for adverb in adverbs if adverb not in _NOT_ASKED)
     return Clause(
         subject=in_first_person(text[words[start].start : words[end - 1].end]),
         is_plural=plural, auxiliary=auxiliary, verb=f"{kept} {base}".strip(),
-        rest=in_first_person(rest), is_negated=negated or "never" in adverbs, is_cut=is_cut,
+        rest=in_first_person(rest), is_negated=negated or "never" in adverbs, is_cut=is_cut, second=second,
     )  # fmt: skip
 
 
@@ -269,14 +271,14 @@ def _with_verb(text: str, words: Sequence[Word], start: int, end: int) -> Clause
             base, auxiliary = form, "did"
         if base is None or not starts_object or _verb_follows(words, at + 1):
             continue
-        rest, is_cut = _rest(text, words, at + 1)
+        rest, is_cut, second = _rest(text, words, at + 1)
         if rest is None:
             return None
         adverbs = " ".join(one.low for one in words[subject_to:at] if one.low not in _NOT_ASKED)
         return Clause(
             subject=in_first_person(text[words[start].start : words[subject_to - 1].end]),
             is_plural=plural, auxiliary=auxiliary, verb=f"{adverbs} {base}".strip(),
-            rest=in_first_person(rest), is_cut=is_cut, is_negated="never" in [one.low for one in words[subject_to:at]],
+            rest=in_first_person(rest), is_cut=is_cut, second=second, is_negated="never" in [one.low for one in words[subject_to:at]],
         )  # fmt: skip
     return None
 
@@ -312,10 +314,15 @@ def _is_plural(words: Sequence[Word], start: int, end: int) -> bool:
     return _looks_plural(words[max(head, start)])
 
 
-def _rest(text: str, words: Sequence[Word], at: int) -> tuple[str | None, bool]:
-    """Return what *text* says from the word at *at* to the end of its clause, and whether that is cut."""
+def _rest(text: str, words: Sequence[Word], at: int) -> tuple[str | None, bool, int]:
+    """
+    Return what *text* says from the word at *at* to the end of its clause, and whether that is cut.
+
+    Last comes the offset of an "and" that joins a second verb, -1 without one. The text is None where it can't be
+    told where the clause ends.
+    """
     if at >= len(words):
-        return None, False
+        return None, False, -1
     whole = text[words[at].start :].rstrip(" .!;:")
     literals = [
         (word.start - words[at].start, word.end - words[at].start) for word in words[at:] if word.is_literal
@@ -337,17 +344,17 @@ def _rest(text: str, words: Sequence[Word], at: int) -> tuple[str | None, bool]:
         if end <= len(rest):
             bare = bare[:start] + "x" * (end - start) + bare[end:]
     if _NO_PLAIN_END.search(bare) or not rest:
-        return None, False
+        return None, False, -1
     inside = [word for word in words[at:] if word.start - words[at].start < len(rest)]
     if (
         not inside
         or len(inside) > LONGEST_REST
         or inside[-1].low in PREPOSITIONS | DETERMINERS | {"and", "or", "to"}
     ):
-        return None, False
+        return None, False, -1
     if any(word.low in LEANING - {"its", "their", "it"} | {"not", "no", "don't", "doesn't", "isn't"} and not word.is_literal for word in inside):
-        return None, False
-    return rest, cut is not None
+        return None, False, -1
+    return rest, cut is not None, -1 if second is None else second
 
 
 def _second_verb(words: Sequence[Word], start: int, end: int) -> int | None:

@@ -116,17 +116,72 @@ _GENERAL = word_set(
 )
 
 
-def facts_of(section: Section, sentence: Sentence, known: Vocabulary) -> Iterator[Fact]:
+def facts_of(
+    section: Section, sentence: Sentence, known: Vocabulary, before: Sentence | None = None
+) -> Iterator[Fact]:
     """
     Yield what *sentence* answers, the surest first.
 
+    An "It" or "They" that opens it is read as the subject of the sentence *before* it in the paragraph, where
+    that one has no other thing to mean. A second verb is asked about by itself.
     """
     text = sentence.text
     if not SHORTEST <= len(text.split()) <= LONGEST or not text.endswith(".") or _OUT_OF_PLACE.search(text):
         return
     if not (text[:1].isupper() or any(start == 0 for start, _ in sentence.literals)):
         return
-    for fact in _about(text, sentence, section, known):
+    read = sentence
+    if text.startswith(("It ", "They ")):
+        subject = subject_meant(text, before, known)
+        if subject is None:
+            return
+        read = _with_subject(subject, read, text.index(" "))
+    for fact in _asked_of(section, read, known):
+        answer = text if fact.answers[0] == read.text else fact.answers[0]
+        yield replace(fact, answers=(answer, *fact.answers[1:]))
+    told = clause(read.text, words_of(read), known)
+    if told is None or told.second < 0 or told.subject == "I":
+        return
+    joined = re.match(r",? ?(?:and|or|but) (?:also |then )?", read.text[told.second :])
+    at = text.rfind(read.text[told.second :])
+    if joined is None or at < 0:
+        return
+    second = _with_subject(told.subject, read, told.second + joined.end() - 1)
+    at += joined.end()
+    said = text[at:].removesuffix(".")
+    for fact in _asked_of(section, second, known):
+        if fact.topic is not None and len(said.split()) > 2:
+            yield replace(fact, answers=(said, *fact.answers[1:]), start=sentence.start + at)
+
+
+def subject_meant(text: str, before: Sentence | None, known: Vocabulary) -> str | None:
+    """Return what "It" or "They" at the start of *text* means, where *before* names one thing it can mean."""
+    if before is None or re.match(r"It (?:is|was|'s|can be|may be|looks|seems|takes) (?:\w+ )?(?:to|that|possible|not)\b", text):
+        return None
+    told = clause(before.text, words_of(before), known)
+    plural = text.startswith("They")
+    if told is None or told.subject == "I" or told.is_plural != plural or told.is_cut or " of " in told.subject:
+        return None
+    if told.auxiliary not in BE:
+        at = before.text.find(told.rest)
+        rest = words_of(replace(before, text=told.rest, literals=())) if at >= 0 else []
+        for i, word in enumerate(rest):
+            end = noun_phrase(rest, i)
+            if end > i and word.low in DETERMINERS | {"its", "their"} or word.text[:1].isupper() or word.low.isdigit():
+                return None
+    return told.subject
+
+
+def _with_subject(subject: str, sentence: Sentence, at: int) -> Sentence:
+    """Return *sentence* from the offset *at* on, after *subject*."""
+    shift = len(subject) - at
+    moved = tuple((start + shift, end + shift) for start, end in sentence.literals if start >= at)
+    opening = subject[:1].upper() + subject[1:] if subject.split()[0] in DETERMINERS else subject
+    return replace(sentence, text=opening + sentence.text[at:], literals=moved)
+
+
+def _asked_of(section: Section, sentence: Sentence, known: Vocabulary) -> Iterator[Fact]:
+    for fact in _about(sentence.text, sentence, section, known):
         if not _unknown_things(fact.question, known):
             yield fact if fact.topic is not None else replace(fact, topic=_topic_of_i(fact.question))
 

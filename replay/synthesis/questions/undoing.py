@@ -12,12 +12,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from replay.synthesis.questions.fact import Fact
+from replay.synthesis.questions.fact import Fact, Topic
 
 Way = Literal["pronoun", "possessive", "demonstrative", "ellipsis", "ordinal", "why"]
 
 _PLACES = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 _SPEAKS_OF_A_PERSON = re.compile(r"\b(?:he|she|his|her|him)\b", re.IGNORECASE)
+_OWNED = re.compile(r"(?P<lead>.*)\bthe (?P<thing>[a-z -]+) of $")
 _JOINED = re.compile(r"^(?:What happens|What should I do) (?P<word>if|when|once) \{\}\?$")
 
 
@@ -70,24 +71,34 @@ def undone(fact: Fact, before: Fact, depth: int) -> Iterator[Asked]:
         left_out = fact.frame.replace("{}", "").removesuffix("?").strip()
         yield Asked(fact=fact, question=question, references=(
             Reference(way="ellipsis", start=at, end=at, text="", antecedent=left_out, depth=depth),))  # fmt: skip
-    topic, known = fact.topic, before.topic
-    if topic is None or known is None or topic.key != known.key or topic.is_plural != known.is_plural:
+    topic = fact.topic
+    if topic is None:
         return
-    if topic.is_owner:
-        owned = re.match(r"(?P<lead>.*)\bthe (?P<thing>[a-z -]+) of $", fact.question[: topic.start])
-        if owned is not None:
-            start = len(owned["lead"])
-            word = "their" if topic.is_plural else "its"
-            question = f"{owned['lead']}{word} {owned['thing']}{fact.question[topic.start + len(topic.text) :]}"
-            yield Asked(fact=fact, question=question, references=(Reference(
-                way="possessive", start=start, end=start + len(word), text=word, antecedent=topic.text, depth=depth),))  # fmt: skip
-        return
-    pronoun = _pronoun(fact)
-    if pronoun:
+    same = before.topic is not None and (topic.key, topic.is_plural) == (before.topic.key, before.topic.is_plural)
+    owned = _OWNED.match(fact.question[: topic.start]) if topic.is_owner else None
+    if same and owned is not None:
+        start, word = len(owned["lead"]), "their" if topic.is_plural else "its"
+        question = f"{owned['lead']}{word} {owned['thing']}{fact.question[topic.start + len(topic.text) :]}"
+        yield Asked(fact=fact, question=question, references=(Reference(
+            way="possessive", start=start, end=start + len(word), text=word, antecedent=topic.text, depth=depth),))  # fmt: skip
+    elif same and (pronoun := _pronoun(fact)):
         yield _put(fact, pronoun, "pronoun", depth)
+    noun = _general_noun(topic)
+    if noun and (same or _is_only(topic, noun, f"{before.question} {before.answers[0]}")):
+        yield _put(fact, f"{'those' if topic.is_plural else 'that'} {noun}", "demonstrative", depth)
+
+
+def _general_noun(topic: Topic) -> str:
+    """Return the last word of *topic* where it says what kind of thing it is: "flow" of "a config flow"."""
     words = topic.text.split()
-    if len(words) > 1 and words[0] in ("the", "a", "an") and words[-1].isalpha() and words[-1].islower() and "of" not in words:
-        yield _put(fact, f"{'those' if topic.is_plural else 'that'} {words[-1]}", "demonstrative", depth)
+    is_common = words[-1].isalpha() and words[-1].islower() and not set(words) & {"of", "for", "in", "between", "my"}
+    return words[-1] if len(words) > 2 and words[0] in ("the", "a", "an") and is_common else ""
+
+
+def _is_only(topic: Topic, noun: str, said: str) -> bool:
+    """Return whether *said* names *topic*, and nothing else by its *noun*."""
+    low = said.lower()
+    return topic.key in low and len(re.findall(rf"\b{re.escape(noun)}s?\b", low)) == low.count(topic.key)
 
 
 def _put(fact: Fact, said: str, way: Way, depth: int) -> Asked:
