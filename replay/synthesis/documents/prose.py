@@ -85,6 +85,7 @@ def item_sentences(marked: str) -> list[TextPiece]:
 _LINK = re.compile(f"{LINK_START}[^{LINK_END}]*{LINK_END}")
 _EDGE_IMAGES = re.compile(rf"^(?:{IMAGE}\s?)+|(?:\s?{IMAGE})+$")
 _FOOTNOTE = re.compile(r"\[\^[^\]\s]{1,40}\]|(?<=[.,;:!?\"”)])\[\d{1,3}\]")
+_HAS_SPACED_STOP = re.compile(r" [.,;!?]")
 _BEFORE_STOP = re.compile(r"(?<=[^\s]) ([.,;!?])(?=\s|$)")
 _SIGNS = re.compile(r"^(?:[\u2190-\u2bff\ufe0f\U0001f000-\U0001faff]+ ?)+")
 _LABEL = re.compile(
@@ -102,7 +103,7 @@ def _tidy(marked: str) -> str:
         text = _FOOTNOTE.sub("", text)
     if IMAGE in text:
         text = _EDGE_IMAGES.sub("", text).replace(IMAGE, GAP).strip()
-    return _BEFORE_STOP.sub(r"\1", text)
+    return _BEFORE_STOP.sub(r"\1", text) if _HAS_SPACED_STOP.search(text) else text
 
 
 def _without_signs(marked: str) -> str:
@@ -226,6 +227,14 @@ _LEANS_ON_SHOWN = re.compile(
 )
 
 
+_POINTING = ("follow", "above", "below", "previous", "preceding", "here", "this")
+
+
+def _points_at_shown(text: str) -> bool:
+    lower = text.lower()
+    return any(word in lower for word in _POINTING) and bool(_POINTS_AT_SHOWN.search(lower))
+
+
 def leans_on_shown(piece: TextPiece) -> bool:
     """Return whether a sentence that stands after code or a picture seems to speak of it."""
     return bool(_LEANS_ON_SHOWN.match(piece.text))
@@ -235,6 +244,8 @@ def _unusable(piece: TextPiece) -> bool:
     """Return whether something that can't be shown stands in *piece*, or an address that nobody would say."""
     if GAP in piece.text:
         return True
+    if "://" not in piece.text and "www." not in piece.text:
+        return False
     found = _BARE_URL.search(piece.text)
     return bool(found and not any(first <= found.start() < last for first, last in piece.literals))
 
@@ -250,7 +261,7 @@ def _is_sentence(piece: TextPiece) -> bool:
         not 3 <= len(words) <= _MOST_WORDS
         or _unusable(piece)
         or _POINTER.match(text)
-        or _POINTS_AT_SHOWN.search(text)
+        or _points_at_shown(text)
     ):
         return False
     starts_with_code = bool(piece.literals) and piece.literals[0][0] == 0
