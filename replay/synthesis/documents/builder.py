@@ -9,9 +9,11 @@ from itertools import accumulate
 
 from replay.synthesis.documents.document import Document, ItemList, Paragraph, Section, Sentence, Table
 from replay.synthesis.documents.prose import (
+    IMAGE,
     TextPiece,
     fragment,
     item_sentences,
+    leans_on_shown,
     only_links,
     plain,
     sentences,
@@ -57,6 +59,7 @@ class DocumentBuilder:
         self._headings: list[tuple[int, str]] = []
         self._sections: list[Section] = []
         self._blocks: list[list[TextPiece] | _Items | _Rows] = []
+        self._shown = False
         self._number = 1
         self._start = 0
 
@@ -66,6 +69,7 @@ class DocumentBuilder:
 
     def heading(self, level: int, text: str, start: int) -> None:
         """Begin a section under a heading of *level*, 1 being the outermost, at offset *start*."""
+        self._shown = False
         self._end_section(start)
         heading = plain(text)
         while self._headings and self._headings[-1][0] >= level:
@@ -75,10 +79,22 @@ class DocumentBuilder:
         if level == 1:
             self.set_title(text)
 
+    def continue_section(self, start: int) -> None:
+        """Begin another section under the same headings at offset *start*."""
+        self._end_section(start)
+
+    def skip_shown(self) -> None:
+        """Leave out code or a picture, and with it the next sentence if it seems to speak of it."""
+        self._shown = True
+
     def paragraph(self, text: str) -> None:
         """Add a paragraph."""
-        if pieces := sentences(text):
+        pieces = sentences(text)
+        if self._shown and pieces and leans_on_shown(pieces[0]):
+            del pieces[0]
+        if pieces:
             self._blocks.append(pieces)
+        self._shown = text.rstrip().endswith(IMAGE)
 
     def item_list(self, items: Sequence[Sequence[str]], *, ordered: bool = False) -> None:
         """

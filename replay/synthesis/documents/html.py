@@ -15,7 +15,9 @@ from replay.synthesis.documents.prose import (
     IMAGE,
     LINK_END,
     LINK_START,
+    code,
 )
+from replay.synthesis.documents.template_tags import without_template_tags
 
 if TYPE_CHECKING:
     from bs4 import BeautifulSoup
@@ -96,8 +98,9 @@ class _HtmlWalk:
                 self._text.append(_string(child))
             elif not _is_dropped(child):
                 self._block(child.name, child)
-            elif child.name == "pre":
+            elif child.name in ("pre", "svg", "iframe", "video"):
                 self._flush()
+                self._builder.skip_shown()
         if tag.name in _BLOCKS or tag.name == "[document]":
             self._flush()
 
@@ -122,7 +125,7 @@ class _HtmlWalk:
             self.blocks(tag)
             self._flush()
         else:
-            self._text.append(_marked_text(tag))
+            self._text.append(_mark(tag))
 
     def _flush(self) -> None:
         text = "".join(self._text)
@@ -154,7 +157,7 @@ def _is_tag(element: PageElement) -> TypeGuard[Tag]:
 
 def _string(element: PageElement) -> str:
     """Return text; comments, declarations and scripts have none."""
-    return str(element) if type(element).__name__ == "NavigableString" else ""
+    return without_template_tags(str(element)) if type(element).__name__ == "NavigableString" else ""
 
 
 def _is_block(tag: Tag) -> bool:
@@ -196,25 +199,25 @@ def _definitions(tag: Tag) -> list[str]:
 
 
 def _marked_text(tag: Tag) -> str:
-    """Return the text of *tag*, marked."""
-    parts: list[str] = []
-    for child in tag.children:
-        if not _is_tag(child):
-            parts.append(_string(child))
-            continue
-        name = child.name
-        if name == "img":
-            parts.append(IMAGE)
-        elif name == "br" or _is_dropped(child):
-            parts.append(" ")
-        elif name in ("code", "kbd", "samp", "tt", "var"):
-            parts.append(f"{CODE_START}{child.get_text()}{CODE_END}")
-        elif name == "a" and child.get("href"):
-            inner = _marked_text(child)
-            parts.append(f"{LINK_START}{inner}{LINK_END}" if inner.strip(f" \n{IMAGE}") else inner)
-        elif name == "sup" and child.get_text().strip("[] \n").isdigit():
-            continue
-        else:
-            inner = _marked_text(child)
-            parts.append(f" {inner} " if name in _BLOCKS else inner)
-    return "".join(parts).replace("¶", "")
+    """Return the text inside *tag*, marked."""
+    return "".join(map(_mark, tag.children)).replace("¶", "")
+
+
+def _mark(element: PageElement) -> str:
+    if not _is_tag(element):
+        return _string(element)
+    name = element.name
+    if name in ("br", "wbr"):
+        return " "
+    if name == "img":
+        return IMAGE
+    if _is_dropped(element):
+        return " "
+    if name in ("code", "kbd", "samp", "tt", "var"):
+        return code(element.get_text())
+    if name == "sup" and element.get_text().strip("[] \n").isdigit():
+        return ""
+    inner = _marked_text(element)
+    if name == "a" and element.get("href") and inner.strip(f" \n{IMAGE}"):
+        return f"{LINK_START}{inner}{LINK_END}"
+    return f" {inner} " if name in _BLOCKS else inner

@@ -141,6 +141,8 @@ class _MarkdownWalk:
                     self._list(ordered=token.type.startswith("ordered"))
                 case "table_open":
                     self._table()
+                case "fence" | "code_block":
+                    self._builder.skip_shown()
                 case "html_block" if ">" in token.content:
                     add_html(self._builder, token.content)
 

@@ -71,12 +71,12 @@ def sentences(marked: str) -> list[TextPiece]:
     """Return the sentences of a paragraph in order; what is no sentence is left out."""
     if only_links(marked):
         return []
-    return [piece for piece in _split(_piece(_tidy(marked))) if _is_sentence(piece)]
+    return [piece for piece in _split(_piece(_without_signs(marked))) if _is_sentence(piece)]
 
 
 def item_sentences(marked: str) -> list[TextPiece]:
     """Return an item's pieces: the first may be a fragment, what follows are sentences."""
-    first, *rest = _split(_piece(_tidy(marked))) or [TextPiece(text="")]
+    first, *rest = _split(_piece(_without_signs(marked))) or [TextPiece(text="")]
     if not any(character.isalnum() for character in first.text) or _unusable(first):
         return []
     return [first, *(piece for piece in rest if _is_sentence(piece))]
@@ -85,10 +85,11 @@ def item_sentences(marked: str) -> list[TextPiece]:
 _LINK = re.compile(f"{LINK_START}[^{LINK_END}]*{LINK_END}")
 _EDGE_IMAGES = re.compile(rf"^(?:{IMAGE}\s?)+|(?:\s?{IMAGE})+$")
 _FOOTNOTE = re.compile(r"\[\^[^\]\s]{1,40}\]|(?<=[.,;:!?\"”)])\[\d{1,3}\]")
+_HAS_SPACED_STOP = re.compile(r" [.,;!?]")
 _BEFORE_STOP = re.compile(r"(?<=[^\s]) ([.,;!?])(?=\s|$)")
+_SIGNS = re.compile(r"^(?:[\u2190-\u2bff\ufe0f\U0001f000-\U0001faff]+ ?)+")
 _LABEL = re.compile(
-    r"^(?:[\u2190-\u2bff\ufe0f\U0001f000-\U0001faff]+ ?)?"
-    r"(?:note|tip|warning|important|caution|info|hint|attention|danger|nb|reminder)s?"
+    r"^(?:note|tip|warning|important|caution|info|hint|attention|danger|nb|reminder)s?"
     r"(?: ?[:!]|[.-] ) ?(?=\S)",
     re.IGNORECASE,
 )
@@ -96,15 +97,20 @@ _BARE_URL = re.compile(r"(?:https?|ftp)://\S|\bwww\.\w")
 
 
 def _tidy(marked: str) -> str:
-    """Return marked text on one line, without footnote marks, admonition labels and images at its ends."""
+    """Return marked text on one line, without footnote marks and images at its ends."""
     text = " ".join(marked.split())
     if "[" in text:
         text = _FOOTNOTE.sub("", text)
     if IMAGE in text:
         text = _EDGE_IMAGES.sub("", text).replace(IMAGE, GAP).strip()
-    text = _BEFORE_STOP.sub(r"\1", text)
+    return _BEFORE_STOP.sub(r"\1", text) if _HAS_SPACED_STOP.search(text) else text
+
+
+def _without_signs(marked: str) -> str:
+    """Return tidy text without pictures and an admonition's label at its start."""
+    text = _SIGNS.sub("", _tidy(marked))
     unlabelled = _LABEL.sub("", text, count=1)
-    return text if unlabelled is text else unlabelled[:1].upper() + unlabelled[1:]
+    return text if unlabelled == text else unlabelled[:1].upper() + unlabelled[1:]
 
 
 def _piece(marked: str) -> TextPiece:
@@ -197,23 +203,66 @@ _POINTER = re.compile(
     r"|(?:for|to (?:learn|find out|read|know|get|see)) (?:more|further|additional|details|detailed|full"
     r"|complete|the full|the complete|a (?:full|complete|list|detailed)|an? (?:in-depth|example)|examples?"
     r"|instructions|information|help)\b.{0,160}\b(?:see|read|refer|visit|check|consult|look|review|head"
-    r"|go|browse|follow|explore)\b)",
+    r"|go|browse|follow|explore)\b|(?:for|to)\b[^.]{0,200}, (?:please )?(?:see|refer to|check out|visit)\b)",
     re.IGNORECASE,
 )
+
+
+_SHOWN = (
+    "examples?|commands?|code|snippets?|scripts?|screenshots?|diagrams?|figures?|images?|pictures?|outputs?|listings?"
+    "|configurations?|ya?ml|json|function|method|program|template|query|syntax|file|sample|graph|chart"
+)
+_POINTS_AT_SHOWN = re.compile(
+    rf"\b(?:following|above|below|previous|preceding) (?:[\w.-]+ ){{0,3}}(?:{_SHOWN})\b"
+    rf"|\b(?:{_SHOWN}) (?:shown |given |listed )?(?:above|below)\b"
+    r"|\b(?:as|like) (?:shown |illustrated |seen |depicted )?(?:above|below|here|follows|this)[.:]?$",
+    re.IGNORECASE,
+)
+"""What only code, a picture or a page's layout would explain; all three are gone."""
+_LEANS_ON_SHOWN = re.compile(
+    r"(?:this|these|that|those|here|it|they|where|note that|now|then|running (?:this|it|the)"
+    r"|the (?:above|result|output|command|code|last|first|second)|in (?:this|the|our) (?:example|case|code)"
+    r"|as (?:you can|we can|shown|above)|you (?:will|should|can) (?:now )?see|if you (?:run|execute|look))\b",
+    re.IGNORECASE,
+)
+
+
+_POINTING = ("follow", "above", "below", "previous", "preceding", "here", "this")
+
+
+def _points_at_shown(text: str) -> bool:
+    lower = text.lower()
+    return any(word in lower for word in _POINTING) and bool(_POINTS_AT_SHOWN.search(lower))
+
+
+def leans_on_shown(piece: TextPiece) -> bool:
+    """Return whether a sentence that stands after code or a picture seems to speak of it."""
+    return bool(_LEANS_ON_SHOWN.match(piece.text))
 
 
 def _unusable(piece: TextPiece) -> bool:
     """Return whether something that can't be shown stands in *piece*, or an address that nobody would say."""
     if GAP in piece.text:
         return True
+    if "://" not in piece.text and "www." not in piece.text:
+        return False
     found = _BARE_URL.search(piece.text)
     return bool(found and not any(first <= found.start() < last for first, last in piece.literals))
+
+
+_MOST_WORDS = 90
+"""What is longer is a list or a table that was taken for text."""
 
 
 def _is_sentence(piece: TextPiece) -> bool:
     text = piece.text
     words = text.split()
-    if len(words) < 3 or _unusable(piece) or _POINTER.match(text):
+    if (
+        not 3 <= len(words) <= _MOST_WORDS
+        or _unusable(piece)
+        or _POINTER.match(text)
+        or _points_at_shown(text)
+    ):
         return False
     starts_with_code = bool(piece.literals) and piece.literals[0][0] == 0
     opening = text.lstrip("\"'“‘([¿")[:1]

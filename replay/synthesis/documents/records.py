@@ -34,7 +34,7 @@ def read_csv(path: str, source: str, *, title: str) -> Document:
         ) from error
     for first in range(1, len(rows), _ROWS_OF_A_SECTION):
         if first > 1:
-            builder.heading(1, "", 0)
+            builder.continue_section(0)
         builder.table(rows[0], rows[first : first + _ROWS_OF_A_SECTION])
     return builder.finish(len(source))
 

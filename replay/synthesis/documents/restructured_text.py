@@ -13,7 +13,7 @@ from typing import Any
 from replay.synthesis.documents.builder import DocumentBuilder, line_offsets
 from replay.synthesis.documents.document import Document
 from replay.synthesis.documents.extra import extra_module
-from replay.synthesis.documents.prose import GAP, LINK_END, LINK_START, code
+from replay.synthesis.documents.prose import GAP, IMAGE, LINK_END, LINK_START, code
 
 _KEPT = frozenset(["list-table", "csv-table", "table"])
 _ADMONITIONS = frozenset((
@@ -25,6 +25,10 @@ _WITH_PROSE = _ADMONITIONS | frozenset((
     "tab-item", "tabs", "tab-set", "details", "dropdown", "only", "glossary",
 ))  # fmt: skip
 """Others whose content is kept. That of an object's description isn't: it would have lost its subject."""
+_SHOWN = frozenset((
+    "code-block", "sourcecode", "code", "literalinclude", "image", "figure", "graphviz", "parsed-literal",
+    "mermaid", "plot", "math",
+))  # fmt: skip
 _DIRECTIVE = re.compile(r"^([ \t]*)\.\. (?:\|[^|]+\| )?([\w:+.-]+)::(?:[ \t](.*))?$")
 _OPTION = re.compile(r"^[ \t]+:[\w-]+:(?:[ \t].*)?$")
 
@@ -65,7 +69,7 @@ def _without_directives(lines: list[str]) -> list[str]:
         body = _body(lines, number + 1, len(margin))
         number += 1 + len(body)
         if name not in _WITH_PROSE:
-            kept += [""] * (1 + len(body))
+            kept += [margin + IMAGE if name in _SHOWN else "", *[""] * len(body)]
             continue
         options = next((n for n, line in enumerate(body) if not _OPTION.match(line)), len(body))
         inner = body[options:]
@@ -154,6 +158,8 @@ class _DoctreeWalk:
                     self._list(child)
                 case "table":
                     self._table(child)
+                case "literal_block" | "doctest_block":
+                    self._builder.skip_shown()
                 case "block_quote" | "compound" | "container" | "line_block":
                     self.blocks(child, level)
 
@@ -211,7 +217,7 @@ def _marked_text(node: Any) -> str:
     for child in node.children:
         match type(child).__name__:
             case "Text":
-                parts.append(str(child))
+                parts.append(child.astext())
             case "literal":
                 parts.append(code(child.astext()))
             case "reference":
