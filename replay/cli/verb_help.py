@@ -131,6 +131,11 @@ VERB_HELP: dict[str, VerbHelp] = {
             "replay rewrite quac.json --format quac --limit 50 --native --out talks.jsonl",
         ),
     ),
+    "synthesize": VerbHelp(
+        "Data",
+        "Make conversations from documents.",
+        ("replay synthesize docs", "replay synthesize 'docs/*.md' -n 200 --turns 6 --out ours.jsonl"),
+    ),
     "study": VerbHelp(
         "People",
         "Let people talk with systems and judge them.",

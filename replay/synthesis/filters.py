@@ -44,7 +44,8 @@ async def only_answered(areas: Iterable[Area], system: Adapter, rejected: Counte
     async with open_all([system]):
         for area in areas:
             of_section = [
-                (section, list(facts)) for section, facts in groupby(area.facts, key=lambda fact: fact.section)
+                (section, list(facts))
+                for section, facts in groupby(area.facts, key=lambda fact: fact.section)
             ]
             found = await asyncio.gather(
                 *(_answered(system, area, section, facts, rejected, gate) for section, facts in of_section)
@@ -80,7 +81,9 @@ async def _replies(system: Adapter, name: str, shown: Sequence[Section], facts: 
     replies = []
     for fact in facts:
         async with open_session(system, conversation) as session:
-            replies.append((await usable_reply(session, ChatRequest(question=fact.question, history=(), depth=1))).text)
+            replies.append(
+                (await usable_reply(session, ChatRequest(question=fact.question, history=(), depth=1))).text
+            )
     return replies
 
 
@@ -88,7 +91,9 @@ def gives(reply: str, answers: Sequence[str]) -> bool:
     """Return whether *reply* holds most content words of one of *answers*."""
     said = set(content_words(reply))
     return any(
-        len(wanted & said) >= FOUND * len(wanted) for answer in answers if (wanted := set(content_words(answer)))
+        len(wanted & said) >= FOUND * len(wanted)
+        for answer in answers
+        if (wanted := set(content_words(answer)))
     )
 
 
@@ -105,7 +110,9 @@ def passage_of(section: Section) -> Passage:
     return Passage(id=section.id, text=section.text, title=" > ".join(section.headings))
 
 
-def marked(conversations: Sequence[Conversation], resolver: Resolver) -> tuple[list[Conversation], Counter[str]]:
+def marked(
+    conversations: Sequence[Conversation], resolver: Resolver
+) -> tuple[list[Conversation], Counter[str]]:
     """
     Return *conversations* with what *resolver* makes of each reference, and how often it did ("pronoun found").
 
@@ -118,7 +125,9 @@ def marked(conversations: Sequence[Conversation], resolver: Resolver) -> tuple[l
         for depth, about in enumerate(conversation.metadata["synthesized"], 1)
         if "references" in about
     ]
-    documents = [recorded_document(conversations[i], depth, window=None, background=False) for i, depth in places]
+    documents = [
+        recorded_document(conversations[i], depth, window=None, background=False) for i, depth in places
+    ]
     counts: Counter[str] = Counter()
     marks: dict[tuple[int, int], bool] = {}
     for place, readings in zip(places, read_all(resolver, documents), strict=True):
@@ -128,7 +137,10 @@ def marked(conversations: Sequence[Conversation], resolver: Resolver) -> tuple[l
         meant = set(content_words(turn.question if left_out else reference["antecedent"]))
         marks[place] = any(meant & set(content_words(one.antecedent or "")) for one in readings)
         counts[f"{reference['way']} {'found' if marks[place] else 'not found'}"] += 1
-    return [_with_marks(one, {d: m for (i, d), m in marks.items() if i == at}) for at, one in enumerate(conversations)], counts
+    return [
+        _with_marks(one, {d: m for (i, d), m in marks.items() if i == at})
+        for at, one in enumerate(conversations)
+    ], counts
 
 
 def _with_marks(conversation: Conversation, marks: dict[int, bool]) -> Conversation:

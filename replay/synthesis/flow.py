@@ -56,7 +56,9 @@ class Shares(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"the share of {name} is {getattr(self, name)}; give a number from 0 to 1")
         if (total := self.anaphora + self.ellipsis + self.unanswerable + self.shift) > 1:
-            raise ValueError(f"the shares of anaphora, ellipsis, unanswerable and shift sum to {total:g}; at most 1")
+            raise ValueError(
+                f"the shares of anaphora, ellipsis, unanswerable and shift sum to {total:g}; at most 1"
+            )
 
 
 @dataclass(slots=True)
@@ -82,7 +84,7 @@ def conversations_of(
     """
     Yield conversations of *turns* turns, each answer used once, until the *areas* carry no more.
 
-    Areas take turns, those first where the most questions can be asked about what was asked about before.
+    The areas with the most to ask come first.
     """
     left = [_Left(area=area, facts=list(area.facts)) for area in areas]
     count = _Count()
@@ -91,7 +93,7 @@ def conversations_of(
         open_areas = [i for i, one in enumerate(left) if not one.is_done]
         if not open_areas:
             return
-        at = max(open_areas, key=lambda i: (left[i].lasting - made[i] * turns * shares.anaphora, len(left[i].facts)))
+        at = max(open_areas, key=lambda i: left[i].richness)
         one = left[at]
         asked = _conversation(one, _near(areas, at), turns, shares, count, rng)
         if asked is None:
@@ -115,10 +117,11 @@ class _Left:
     is_done: bool = False
 
     @property
-    def lasting(self) -> int:
-        """Return how many more questions can be asked about a thing once it was asked about."""
-        topics = Counter(fact.topic.key for fact in self.facts if fact.topic is not None and fact.kind not in _LISTED)
-        return sum(many - 1 for many in topics.values())
+    def richness(self) -> int:
+        """Return how much can be asked about what was asked about before, and that isn't to be answered by yes or no."""
+        facts = [fact for fact in self.facts if fact.kind not in _LISTED]
+        topics = Counter(fact.topic.key for fact in facts if fact.topic is not None)
+        return 2 * sum(many - 1 for many in topics.values()) + sum(fact.kind != "yes-no" for fact in facts)
 
 
 def _conversation(
@@ -130,7 +133,9 @@ def _conversation(
     if not openings:
         return None
     topics = Counter(fact.topic.key for fact in facts if fact.topic is not None)
-    openings = [fact for fact in openings if fact.topic is not None and topics[fact.topic.key] > 2] or openings
+    openings = [
+        fact for fact in openings if fact.topic is not None and topics[fact.topic.key] > 2
+    ] or openings
     chosen: list[_Choice] = []
     trial = _Count(later=count.later, turns=count.turns, moves=Counter(count.moves), yes_no=count.yes_no)
     first = _opening(openings, facts, rng)
@@ -192,44 +197,51 @@ def _next(
         "other section": shares.shift,
     }
     wanted["same section"] = 1 - sum(wanted.values())
-    lacking = {move: share * (count.later + 1) - count.moves[move] for move, share in wanted.items() if share > 0}
+    lacking = {
+        move: share * (count.later + 1) - count.moves[move] for move, share in wanted.items() if share > 0
+    }
     topics = Counter(fact.topic.key for fact in facts if fact.topic is not None)
-    lasting = frozenset(topic for topic, many in topics.items() if many > 1) if lacking["lean"] > 0 else frozenset()
+    lasting = (
+        frozenset(topic for topic, many in topics.items() if many > 1) if lacking["lean"] > 0 else frozenset()
+    )
     wants_yes_no = count.yes_no < shares.yes_no * (count.turns + 1)
-    for move in sorted(lacking, key=lambda one: -lacking[one]):
-        if move == "unanswerable":
-            if last.move == "unanswerable" or depth < 2 or lacking[move] <= 0:
+    for may_be_yes_no in (wants_yes_no, True):
+        for move in sorted(lacking, key=lambda one: -lacking[one]):
+            if move == "unanswerable":
+                if last.move == "unanswerable" or depth < 2 or lacking[move] <= 0:
+                    continue
+                absent = _unanswerable(chosen, every, area, rng)
+                if absent is not None:
+                    return _Choice(absent, move)
                 continue
-            absent = _unanswerable(chosen, every, area, rng)
-            if absent is not None:
-                return _Choice(absent, move)
-            continue
-        if found[move]:
-            return _Choice(_nearest(found[move], last.asked.fact, wants_yes_no, lasting, rng), move)
+            leans = move in ("lean", "elliptic") and lacking[move] > 0
+            options = [one for one in found[move] if leans or may_be_yes_no or one.fact.kind != "yes-no"]
+            if options:
+                return _Choice(_nearest(options, last.asked.fact, lasting, rng), move)
     return None
 
 
-def _nearest(
-    options: Sequence[Asked], last: Fact, wants_yes_no: bool, lasting: frozenset[str], rng: random.Random
-) -> Asked:
+def _nearest(options: Sequence[Asked], last: Fact, lasting: frozenset[str], rng: random.Random) -> Asked:
     """
     Return one of *options*, most often the one whose answer follows soonest after the last.
 
     Where questions are wanted that lean on others, what more can be asked about (*lasting*) comes first.
     """
 
-    def far(asked: Asked) -> tuple[bool, bool, bool, bool, int]:
+    def far(asked: Asked) -> tuple[bool, bool, bool, int]:
         fact = asked.fact
         gap = fact.start - last.start if fact.section.id == last.section.id else 10_000 + fact.start
         ends = bool(lasting) and (fact.topic is None or fact.topic.key not in lasting)
         repeats = fact.kind == last.kind and fact.kind != "yes-no" and not asked.references
-        return (not wants_yes_no and fact.kind == "yes-no", ends, repeats, gap < 0, abs(gap))
+        return (ends, repeats, gap < 0, abs(gap))
 
     ordered = sorted(options, key=far)
     return ordered[min(int(rng.expovariate(1.0)), len(ordered) - 1)]
 
 
-def _unanswerable(chosen: Sequence[_Choice], every: Sequence[Fact], area: Area, rng: random.Random) -> Asked | None:
+def _unanswerable(
+    chosen: Sequence[_Choice], every: Sequence[Fact], area: Area, rng: random.Random
+) -> Asked | None:
     """Return a question of other documents that no sentence of *area* comes near to answering."""
     own = {section.id for section in area.sections}
     texts = _lines(area)
@@ -275,4 +287,3 @@ def _about(one: _Choice) -> dict[str, Any]:
     if one.asked.references:
         said["references"] = [msgspec.to_builtins(reference) for reference in one.asked.references]
     return said
-

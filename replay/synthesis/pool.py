@@ -89,7 +89,9 @@ def _facts_of_document(document: Document, rejected: Counter[str]) -> Iterator[F
         sentence
         for section in document.sections
         for block in section.blocks
-        for paragraph in ((block,) if isinstance(block, Paragraph) else block.items if isinstance(block, ItemList) else ())
+        for paragraph in (
+            (block,) if isinstance(block, Paragraph) else block.items if isinstance(block, ItemList) else ()
+        )
         for sentence in paragraph.sentences
     ]
     of_document = vocabulary(document.title, (), sentences)
@@ -141,9 +143,14 @@ def _fault(fact: Fact) -> str:
         raise ValueError(f"{fact.section.id}: the answer to {question!r} does not stand at {fact.start}")
     if len(question.split()) > LONGEST_QUESTION:
         return "question too long"
-    if re.search(r"[*_~]{2}|\[|\]|&\w+;|\s[*_]\w|\w[*_]\s|[“”\"]\?$", question) or question.count("(") != question.count(")"):
+    if re.search(r"[*_~]{2}|\[|\]|&\w+;|\s[*_]\w|\w[*_]\s|[“”\"]\?$", question) or question.count(
+        "("
+    ) != question.count(")"):
         return "markup or half a parenthesis in the question"
-    if fact.kind not in ("yes-no", "cell") and len(set(content_words(answer)) - set(content_words(question))) < 2:
+    if (
+        fact.kind not in ("yes-no", "cell")
+        and len(set(content_words(answer)) - set(content_words(question))) < 2
+    ):
         return "the question gives the answer away"
     return ""
 

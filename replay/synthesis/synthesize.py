@@ -98,13 +98,17 @@ def synthesize(
 
     pool = pool_of(documents(), least=settings.turns)
     if not pool.documents:
-        raise InputError("; ".join(str(error) for error in unread[:3]) or "no documents were found; check the paths")
+        raise InputError(
+            "; ".join(str(error) for error in unread[:3]) or "no documents were found; check the paths"
+        )
     areas = pool.areas
     if system is not None:
         areas = asyncio.run(only_answered(areas, system, pool.rejected))
     made = list(
         islice(
-            conversations_of(areas, turns=settings.turns, shares=settings.shares, rng=random.Random(settings.seed)),
+            conversations_of(
+                areas, turns=settings.turns, shares=settings.shares, rng=random.Random(settings.seed)
+            ),
             settings.conversations,
         )
     )

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 
 from replay.coreference.reading.words import content_words, word_set
 from replay.synthesis.documents.document import ItemList, Paragraph, Section, Sentence, Table
-from replay.synthesis.questions.clauses import clause
-from replay.synthesis.questions.fact import Fact, Topic
-from replay.synthesis.questions.sentences import is_doing, names_something, wanted
+from replay.synthesis.questions.clauses import clause, is_doing, wanted
+from replay.synthesis.questions.fact import Fact, Kind, Topic
+from replay.synthesis.questions.naming import names_something
 from replay.synthesis.questions.verbs import verb
 from replay.synthesis.questions.words import (
     CONJUNCTIONS,
@@ -80,10 +80,10 @@ def facts_of_list(
             continue
         term, said = named["term"].strip(), item.text[named.end() :]
         is_literal = any(at == 0 and stop >= named.end("term") for at, stop in item.literals)
-        asked = _asked_of_item(term, said, is_literal, kind, known)
-        if asked is None:
+        question = _asked_of_item(term, said, is_literal, kind, known)
+        if question is None:
             continue
-        thing, frame = asked
+        thing, frame = question
         yield Fact(
             kind="item", question=frame.format(thing), answers=(said,), start=item.start + named.end(),
             section=section, frame=frame, filler=thing, place=place, list_start=start,
@@ -99,8 +99,7 @@ def _asked_of_item(
     does = verb(words[0], "third") is not None
     if (
         len(words) < 3
-        or (not does
-        and verb(words[0], "base") is not None)
+        or (not does and verb(words[0], "base") is not None)
         or words[0] in CONJUNCTIONS | PREPOSITIONS | LEANING
     ):
         return None
@@ -173,7 +172,7 @@ def facts_of_table(section: Section, table: Table) -> Iterator[Fact]:
             )  # fmt: skip
 
 
-def _asked_of_cell(header: str, said: str) -> tuple[str, str]:
+def _asked_of_cell(header: str, said: str) -> tuple[str, Kind]:
     low = header.lower()
     if not re.fullmatch(r"[A-Za-z][A-Za-z -]{2,30}", header) or len(low.split()) > 3:
         return "", "cell"

@@ -23,6 +23,7 @@ from replay.synthesis.questions.words import (
     Vocabulary,
     Word,
     in_first_person,
+    looks_plural,
 )
 
 _INSIDE_A_SUBJECT = word_set("of for in between with on")
@@ -48,6 +49,8 @@ _NO_PLAIN_END = re.compile(
 """What a clause of ours never holds: lists are cut nowhere, and neither are parentheses."""
 LONGEST_SUBJECT = 9
 LONGEST_REST = 16
+LONGEST_WISH = 14
+_OFFERS = word_set("can should must need have may could")
 _OF_SEVERAL = word_set("some many most several both all")
 _NEGATIONS = word_set("not never")
 _NOT_ASKED = word_set(
@@ -74,6 +77,11 @@ class Clause:
     second: int = -1
     """Offset of the "and" that joins a second verb to the same subject; -1 without one."""
     """Whether the sentence says more of it than *rest* does."""
+
+    @property
+    def is_mine(self) -> bool:
+        """Return whether it is about the reader, who is "you" in the document and "I" in a question."""
+        return self.subject == "I"
 
     @property
     def predicate(self) -> str:
@@ -129,8 +137,14 @@ def clause(text: str, words: Sequence[Word], known: Vocabulary, start: int = 0) 
         return None
     if words[start].low == "no":
         return None
+    if (
+        start + 1 < len(words)
+        and verb(words[start].low, "third") is not None
+        and words[start + 1].low in DETERMINERS
+    ):
+        return None  # "Returns an array"
     if any(
-        _looks_plural(one) and verb(two.low, "gerund") is not None for one, two in pairwise(words[start:end])
+        looks_plural(one) and verb(two.low, "gerund") is not None for one, two in pairwise(words[start:end])
     ):
         return None  # "systems requiring authentication"
     found = _with_auxiliary(text, words, start, end) or _with_verb(text, words, start, end)
@@ -286,7 +300,7 @@ def _with_verb(text: str, words: Sequence[Word], start: int, end: int) -> Clause
 def _is_bare_object(words: Sequence[Word], start: int) -> bool:
     """Return whether a plural noun phrase without article stands at *start*, and no verb after it."""
     end = noun_phrase(words, start)
-    return end > start and _looks_plural(words[end - 1]) and not words[start].low.endswith("ed")
+    return end > start and looks_plural(words[end - 1]) and not words[start].low.endswith("ed")
 
 
 def _verb_follows(words: Sequence[Word], start: int) -> bool:
@@ -297,21 +311,11 @@ def _verb_follows(words: Sequence[Word], start: int) -> bool:
     return end < len(words) and end > start and words[end].low in AUXILIARIES
 
 
-def _looks_plural(word: Word) -> bool:
-    low = word.low
-    return (
-        not word.is_literal
-        and low.endswith("s")
-        and not low.endswith(("ss", "us", "is", "'s"))
-        and len(low) > 3
-    )
-
-
 def _is_plural(words: Sequence[Word], start: int, end: int) -> bool:
     if words[start].low in ("a", "an", "each", "every"):
         return False
     head = noun_phrase(words[:end], start) - 1
-    return _looks_plural(words[max(head, start)])
+    return looks_plural(words[max(head, start)])
 
 
 def _rest(text: str, words: Sequence[Word], at: int) -> tuple[str | None, bool, int]:
@@ -352,7 +356,11 @@ def _rest(text: str, words: Sequence[Word], at: int) -> tuple[str | None, bool, 
         or inside[-1].low in PREPOSITIONS | DETERMINERS | {"and", "or", "to"}
     ):
         return None, False, -1
-    if any(word.low in LEANING - {"its", "their", "it"} | {"not", "no", "don't", "doesn't", "isn't"} and not word.is_literal for word in inside):
+    if any(
+        word.low in LEANING - {"its", "their", "it"} | {"not", "no", "don't", "doesn't", "isn't"}
+        and not word.is_literal
+        for word in inside
+    ):
         return None, False, -1
     return rest, cut is not None, -1 if second is None else second
 
@@ -375,3 +383,27 @@ def _second_verb(words: Sequence[Word], start: int, end: int) -> int | None:
             if joins:
                 return words[at].start
     return None
+
+
+def wanted(said: str) -> str | None:
+    """Return the verb phrase *said* as somebody says it who wants to do it, None for what is none."""
+    words = said.split()
+    first = words[0].lower()
+    if verb(first, "base") is None or first in ("see", "learn", "summarize", "be", "avoid"):
+        return None
+    if any(word in LEANING for word in re.findall(r"[a-z']+", said.lower())):
+        return None
+    if words[-1].lower() in PREPOSITIONS | DETERMINERS or not 2 <= len(words) <= LONGEST_WISH:
+        return None
+    return in_first_person(said)
+
+
+def is_doing(main: str) -> bool:
+    """Return whether *main* says what to do: an imperative, or what "you" can, should or must."""
+    words = main.removeprefix("please ").split()
+    low = [word.lower().strip(",.") for word in words[:4]]
+    if low[:1] == ["you"]:
+        return len(low) > 1 and low[1] in _OFFERS and low[2:3] != ["be"]
+    if not low or low[0] in ("see", "refer", "read", "check"):
+        return False
+    return verb(low[0], "base") is not None and words[0].islower() and low[1:2] != ["is"]

@@ -74,14 +74,17 @@ def undone(fact: Fact, before: Fact, depth: int) -> Iterator[Asked]:
     topic = fact.topic
     if topic is None:
         return
-    same = before.topic is not None and (topic.key, topic.is_plural) == (before.topic.key, before.topic.is_plural)
+    same = before.topic is not None and (topic.key, topic.is_plural) == (
+        before.topic.key,
+        before.topic.is_plural,
+    )
     owned = _OWNED.match(fact.question[: topic.start]) if topic.is_owner else None
     if same and owned is not None:
         start, word = len(owned["lead"]), "their" if topic.is_plural else "its"
         question = f"{owned['lead']}{word} {owned['thing']}{fact.question[topic.start + len(topic.text) :]}"
         yield Asked(fact=fact, question=question, references=(Reference(
             way="possessive", start=start, end=start + len(word), text=word, antecedent=topic.text, depth=depth),))  # fmt: skip
-    elif same and (pronoun := _pronoun(fact)):
+    elif same and fact.question != f"What is {topic.text}?" and (pronoun := _pronoun(fact)):
         yield _put(fact, pronoun, "pronoun", depth)
     noun = _general_noun(topic)
     if noun and (same or _is_only(topic, noun, f"{before.question} {before.answers[0]}")):
@@ -91,7 +94,9 @@ def undone(fact: Fact, before: Fact, depth: int) -> Iterator[Asked]:
 def _general_noun(topic: Topic) -> str:
     """Return the last word of *topic* where it says what kind of thing it is: "flow" of "a config flow"."""
     words = topic.text.split()
-    is_common = words[-1].isalpha() and words[-1].islower() and not set(words) & {"of", "for", "in", "between", "my"}
+    is_common = (
+        words[-1].isalpha() and words[-1].islower() and not set(words) & {"of", "for", "in", "between", "my"}
+    )
     return words[-1] if len(words) > 2 and words[0] in ("the", "a", "an") and is_common else ""
 
 
@@ -116,7 +121,9 @@ def _pronoun(fact: Fact) -> str:
     assert topic is not None
     if topic.is_plural:
         return "they"
-    may_be_a_person = topic.text[:1].isupper() and all(word[:1].isupper() and word.isalpha() for word in topic.text.split())
+    may_be_a_person = topic.text[:1].isupper() and all(
+        word[:1].isupper() and word.isalpha() for word in topic.text.split()
+    )
     if may_be_a_person and len(topic.text.split()) > 1 and _SPEAKS_OF_A_PERSON.search(fact.section.text):
         said = {word.lower() for word in _SPEAKS_OF_A_PERSON.findall(fact.section.text)}
         she, he = said & {"she", "her"}, said & {"he", "his", "him"}

@@ -110,6 +110,10 @@ class Vocabulary:
         named = {match[0].lower() for text in headings for match in _WORD.finditer(text)}
         return replace(self, named=self.named | named | {word.removesuffix("s") for word in named})
 
+    def has_named(self, noun: str) -> bool:
+        """Return whether a title or heading names *noun*, one or several of it."""
+        return noun in self.named or noun.removesuffix("s") in self.named
+
     def lowered(self, phrase: str) -> str:
         """Return *phrase* without the capital that only the beginning of a sentence gave it."""
         first, space, rest = phrase.partition(" ")
@@ -133,6 +137,17 @@ def vocabulary(title: str, headings: Iterable[str], sentences: Iterable[Sentence
     return bare.under((title, *headings))
 
 
+def looks_plural(word: Word) -> bool:
+    """Return whether *word* ends as plurals do."""
+    low = word.low
+    return (
+        not word.is_literal
+        and low.endswith("s")
+        and not low.endswith(("ss", "us", "is", "'s"))
+        and len(low) > 3
+    )
+
+
 def leans(words: list[Word]) -> bool:
     """Return whether any of *words* points at what stands around them."""
     return any(word.low in LEANING and not word.is_literal for word in words)
@@ -140,7 +155,7 @@ def leans(words: list[Word]) -> bool:
 
 _YOUR = {"your": "my", "yourself": "myself", "yours": "mine", "you're": "I'm", "you've": "I've", "you'll": "I'll",
          "you'd": "I'd"}  # fmt: skip
-_AFTER_ME = PREPOSITIONS | DETERMINERS | word_set("to and or , . ; ) ?")
+_AFTER_ME = PREPOSITIONS | DETERMINERS - {"no"} | word_set("to and or , . ; ) ?")
 _BEFORE_ME = PREPOSITIONS - word_set("as if after before since until than") | word_set(
     "lets let allows allow enables enable helps help gives give requires require tells tell asks ask makes show shows"
 )
