@@ -37,7 +37,7 @@ def synthesize(
         typer.Option(
             "--share",
             metavar="KIND=SHARE",
-            help="anaphora, ellipsis, unanswerable, shift or yes_no, from 0 to 1; may be given several times.",
+            help="Of anaphora, ellipsis, unanswerable, shift or yes_no, from 0 to 1; may be given again.",
         ),
     ] = None,
     found_by: Annotated[
@@ -45,7 +45,7 @@ def synthesize(
         typer.Option(
             "--found-by",
             metavar="ADAPTER",
-            help="Ask only what this system answers from the passage: 'extractive', '{openai: {...}}', or none.",
+            help="Ask only what this system answers from a passage: extractive, '{openai: {...}}', or none.",
         ),
     ] = "extractive",
     resolver: Annotated[
@@ -61,8 +61,8 @@ def synthesize(
     """
     Make conversations from documents: questions, standalone forms, answers with their passages.
 
-    No model is asked. The questions come from the grammar of the sentences, and lean on each other by pronouns
-    and by what they leave out, so that what each refers to is known.
+    No model is asked. The questions come from the grammar of the sentences, and lean on each other by
+    pronouns and by what they leave out, so that what each refers to is known.
     """
     from replay.core.errors import InputError
     from replay.datasets.native import write_native

@@ -1,4 +1,4 @@
-"""What a system and a resolver make of the questions: is each answered by its passage, is what it leans on found."""
+"""What a system and a resolver make of the questions: is the answer found, and what a question leans on?"""
 
 from __future__ import annotations
 
@@ -32,9 +32,10 @@ FOUND_WITHOUT = "the system finds the answer without its passage"
 
 async def only_answered(areas: Iterable[Area], system: Adapter, rejected: Counter[str]) -> list[Area]:
     """
-    Return *areas* with the facts that *system* answers from the standalone question, and not without the passage.
+    Return *areas* with the facts that *system* answers with the passage, and not without it.
 
-    It is shown the passage and its neighbours, then the neighbours alone. Others are counted in *rejected*.
+    It is asked the standalone question, and shown the passage with its neighbours, then these alone. Facts
+    that are left out are counted in *rejected*.
 
     Raises:
         AdapterError: the system can't be asked.
@@ -114,10 +115,11 @@ def marked(
     conversations: Sequence[Conversation], resolver: Resolver
 ) -> tuple[list[Conversation], Counter[str]]:
     """
-    Return *conversations* with what *resolver* makes of each reference, and how often it did ("pronoun found").
+    Return *conversations* with what *resolver* makes of each reference, and counts ("pronoun found").
 
     It reads the recorded conversation alone, without passages. ``found`` says that its antecedent shares a
-    content word with what stands there by construction, or with the question before where something was left out.
+    content word with what stands there by construction, or with the question before where something was left
+    out.
     """
     places = [
         (i, depth)

@@ -1,9 +1,9 @@
 """
 Conversations through what documents carry: which question follows which, and how it leans on it.
 
-The first question of a conversation needs no context. After each, one of these comes next, whichever the whole
-set lacks most against the shares that are asked for: a question that leans on the one before, another of
-the same section, one of another section, or one that the passages don't answer.
+The first question of a conversation needs no context. After each, one of these comes next, whichever the
+whole set lacks most against the shares that are asked for: a question that leans on the one before, another
+of the same section, one of another section, or one that the passages don't answer.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _OPENING = frozenset({"definition", "effect", "procedure", "list", "condition", 
 _LISTED = frozenset({"cell", "item"})
 """Kinds of which a conversation has no more than a third: nobody asks for a table cell by cell."""
 _ABSENT = 0.5
-"""The share of a question's content words that one sentence may hold, for the question to have no answer there."""
+"""A question has no answer in a sentence that holds at most this share of its content words."""
 _AROUND = 4
 """Areas to either side from which a question without answer is taken."""
 
@@ -118,7 +118,7 @@ class _Left:
 
     @property
     def richness(self) -> int:
-        """Return how much can be asked about what was asked about before, and that isn't to be answered by yes or no."""
+        """Return how much can be asked that leans on other questions, or needs more than yes or no."""
         facts = [fact for fact in self.facts if fact.kind not in _LISTED]
         topics = Counter(fact.topic.key for fact in facts if fact.topic is not None)
         return 2 * sum(many - 1 for many in topics.values()) + sum(fact.kind != "yes-no" for fact in facts)
@@ -127,7 +127,7 @@ class _Left:
 def _conversation(
     left: _Left, every: Sequence[Fact], turns: int, shares: Shares, count: _Count, rng: random.Random
 ) -> list[_Choice] | None:
-    """Return the questions of one conversation, or None if what is left carries none; what it uses is taken."""
+    """Return the questions of one conversation, and take them from *left*; None if it carries none."""
     facts = list(left.facts)
     openings = [fact for fact in facts if fact.kind in _OPENING] or facts
     if not openings:

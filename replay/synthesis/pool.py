@@ -66,7 +66,7 @@ def pool_of(documents: Iterable[Document], *, least: int) -> Pool:
 
 
 def _areas(folder: Sequence[tuple[Document, list[Fact]]], left_out: set[int], least: int) -> Iterator[Area]:
-    """Yield the areas of one folder: a document with enough answers, or neighbours that have them together."""
+    """Yield the areas of one folder: a document with enough answers, or neighbours that have them."""
     sections: list[Section] = []
     facts: list[Fact] = []
     title = ""
@@ -129,11 +129,15 @@ def _facts_of_section(section: Section, known: Vocabulary) -> Iterator[Fact]:
 
 
 def _size(section: Section) -> int:
-    return sum(
-        len(block.sentences) if isinstance(block, Paragraph) else len(block.items) if isinstance(block, ItemList)
-        else len(block.rows) * (len(block.header) - 1)
-        for block in section.blocks
-    )  # fmt: skip
+    size = 0
+    for block in section.blocks:
+        if isinstance(block, Paragraph):
+            size += len(block.sentences)
+        elif isinstance(block, ItemList):
+            size += len(block.items)
+        else:
+            size += len(block.rows) * (len(block.header) - 1)
+    return size
 
 
 def _fault(fact: Fact) -> str:

@@ -114,8 +114,9 @@ def synthesize(
     )
     if len(made) < settings.conversations:
         raise InputError(
-            f"these documents carry {len(made)} conversations of {settings.turns} turns, and {settings.conversations} "
-            f"are asked for; ask for {len(made)}, for fewer turns, or give more documents"
+            f"these documents carry {len(made)} conversations of {settings.turns} turns, and "
+            f"{settings.conversations} are asked for; "
+            f"ask for {len(made)}, for fewer turns, or give more documents"
         )
     references: Counter[str] = Counter()
     if resolver is not None:

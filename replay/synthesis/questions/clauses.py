@@ -32,19 +32,22 @@ _OBJECT_STARTS = (
     | PREPOSITIONS
     | word_set(
         """
-        you your to that whether how when if what multiple several many more additional new existing only one two
-        three four five different certain specific other another zero its their various certain additional
+        you your to that whether how when if what multiple several many more additional new existing only
+        one two three four five different certain specific other another zero its their various certain
+        additional
         """
     )
 )
 _ENDS_A_REST = re.compile(
     r",?\s+(?:because|so that|since|although|though|unless|whereas|while|but|which|including|such as)\s"
     r"|,?\s(?:and|or) (?:it|they|you|then)\s"
-    r"|,\s(?:and|so|if|when|where|or|for example|making|allowing|ensuring|meaning)\s|;|:\s|\s[-–—]+\s|\s\([^()]*\)$|,\s\w+ing\s"
+    r"|,\s(?:and|so|if|when|where|or|for example|making|allowing|ensuring|meaning)\s"
+    r"|;|:\s|\s[-–—]+\s|\s\([^()]*\)$|,\s\w+ing\s"
 )
 """What may end a clause early."""
 _NO_PLAIN_END = re.compile(
-    r"[,;()–—\"“”]|\. |\b(?:and|or) (?:\w+ly )?(?:is|are|was|were|can|must|will|should|has|have|had|does|do|did)\b"
+    r"[,;()–—\"“”]|\. "
+    r"|\b(?:and|or) (?:\w+ly )?(?:is|are|was|were|can|must|will|should|has|have|had|does|do|did)\b"
 )
 """What a clause of ours never holds: lists are cut nowhere, and neither are parentheses."""
 LONGEST_SUBJECT = 9
@@ -121,7 +124,7 @@ def subject_end(words: Sequence[Word], start: int) -> int:
 
 
 def clause(text: str, words: Sequence[Word], known: Vocabulary, start: int = 0) -> Clause | None:
-    """Return the clause of *text* whose subject begins with the word at *start*, or None where it isn't plain."""
+    """Return the clause of *text* that begins with the word at *start*, or None where it isn't plain."""
     if start >= len(words):
         return None
     if words[start].low == "you":
@@ -243,7 +246,7 @@ def _adverbs(words: Sequence[Word], at: int) -> tuple[list[str], int]:
 
 
 def _with_verb(text: str, words: Sequence[Word], start: int, end: int) -> Clause | None:
-    """Return the clause whose verb is a word that could stand in its subject too, seen from what follows it."""
+    """Return the clause whose verb could stand in its subject too, as told by what follows it."""
     for at in range(start + 1, min(end + 2, len(words) - 1)):
         word, after = words[at], words[at + 1]
         if word.is_literal or not word.text.islower() or word.low in AUXILIARIES:
@@ -292,7 +295,8 @@ def _with_verb(text: str, words: Sequence[Word], start: int, end: int) -> Clause
         return Clause(
             subject=in_first_person(text[words[start].start : words[subject_to - 1].end]),
             is_plural=plural, auxiliary=auxiliary, verb=f"{adverbs} {base}".strip(),
-            rest=in_first_person(rest), is_cut=is_cut, second=second, is_negated="never" in [one.low for one in words[subject_to:at]],
+            rest=in_first_person(rest), is_cut=is_cut, second=second,
+            is_negated="never" in [one.low for one in words[subject_to:at]],
         )  # fmt: skip
     return None
 
@@ -322,8 +326,8 @@ def _rest(text: str, words: Sequence[Word], at: int) -> tuple[str | None, bool, 
     """
     Return what *text* says from the word at *at* to the end of its clause, and whether that is cut.
 
-    Last comes the offset of an "and" that joins a second verb, -1 without one. The text is None where it can't be
-    told where the clause ends.
+    Last comes the offset of an "and" that joins a second verb, -1 without one. The text is None where nobody
+    can tell where the clause ends.
     """
     if at >= len(words):
         return None, False, -1

@@ -13,35 +13,36 @@ from replay.synthesis.questions.words import DETERMINERS, LEANING, PREPOSITIONS,
 
 _VAGUE = word_set(
     """
-    value values option options command commands file files example examples page section table list result
-    results output input step steps process method methods function functions argument arguments parameter
-    parameters field fields name names number numbers type types object objects class item items default reason
-    purpose goal idea case cases way ways thing things problem issue problems issues change changes difference
-    version system user users code data first second third last rest part parts point note time key keys line
-    lines string text message error errors setting settings feature features behavior behaviour approach answer
-    question attribute attributes property properties information content contents document documentation tool
-    tools test tests project team
+    value values option options command commands file files example examples page section table list
+    result results output input step steps process method methods function functions argument arguments
+    parameter parameters field fields name names number numbers type types object objects class item items
+    default reason purpose goal idea case cases way ways thing things problem issue problems issues change
+    changes difference version system user users code data first second third last rest part parts point
+    note time key keys line lines string text message error errors setting settings feature features
+    behavior behaviour approach answer question attribute attributes property properties information
+    content contents document documentation tool tools test tests project team
     """
 )
 """Heads of noun phrases that name nothing by themselves."""
 _META = word_set(
     """
-    documentation docs page article post example examples table figure diagram section guide tutorial screenshot
-    list
+    documentation docs page article post example examples table figure diagram section guide tutorial
+    screenshot list
     """
 )
 """Heads of noun phrases that mean the document itself."""
 _OPENINGS = word_set(
     """
-    first second third fourth fifth last next rest only following main additional another two three four five
-    lot number someone something anything everything everyone anyone nothing people most some many all both none
+    first second third fourth fifth last next rest only following main additional another two three four
+    five lot number someone something anything everything everyone anyone nothing people most some many
+    all both none
     """
 )
 """First words of noun phrases that only their surroundings complete."""
 _KNOWN_TO_ALL = word_set(
     """
-    user users browser internet world web network terminal keyboard screen mouse clock time day week month year
-    future past end start beginning background
+    user users browser internet world web network terminal keyboard screen mouse clock time day week month
+    year future past end start beginning background
     """
 )
 """What "the" needs no telling before."""

@@ -26,8 +26,8 @@ _COUNTED = re.compile(
     r" (?P<what>[a-z][a-z-]+s|[a-z][a-z-]+ [a-z]+s|people|children|bytes)\s*$"
 )
 _DATED = re.compile(
-    r"^(?P<what>\S.*?) (?P<when>(?:in|on|since|until) (?:(?:early |late )?(?:January|February|March|April|May|June"
-    r"|July|August|September|October|November|December)(?: \d{1,2})?,? )?(?:1[5-9]|20)\d\d)$"
+    r"^(?P<what>\S.*?) (?P<when>(?:in|on|since|until) (?:(?:early |late )?(?:January|February|March|April|May"
+    r"|June|July|August|September|October|November|December)(?: \d{1,2})?,? )?(?:1[5-9]|20)\d\d)$"
 )
 _REPEATED = re.compile(
     r"^(?P<what>\S.*?) (?P<often>every (?:\d+ )?(?:second|minute|hour|day|week|month|year)s?"
@@ -44,15 +44,15 @@ _USE_TO = re.compile(r"use (?P<what>[^,;]+?) to (?P<said>[a-z].+)$")
 
 _ASKED_OF = word_set(
     """
-    require need use support contain include return provide create define store represent affect expect accept
-    describe control determine run manage hold produce generate monitor measure send offer mean cover replace
-    collect handle record list show display specify execute add remove
+    require need use support contain include return provide create define store represent affect expect
+    accept describe control determine run manage hold produce generate monitor measure send offer mean
+    cover replace collect handle record list show display specify execute add remove
     """
 )
 """Verbs that "What does X ...?" is asked with; of the others one asks "What does X do?"."""
 _ASKED_WITH = {
-    "depend": "on", "rely": "on", "consist": "of", "refer": "to", "belong": "to", "apply": "to", "default": "to",
-    "point": "to", "map": "to", "start": "with", "focus": "on",
+    "depend": "on", "rely": "on", "consist": "of", "refer": "to", "belong": "to", "apply": "to",
+    "default": "to", "point": "to", "map": "to", "start": "with", "focus": "on",
 }  # fmt: skip
 _NO_EFFECTS = word_set("have be seem remain need mean tend appear want")
 _SEVERAL = word_set("some many most several both all each every any")
@@ -77,9 +77,9 @@ class Source:
         """Return the fact that *question* is answered by the sentence, and by *short* as well."""
         text = self.sentence.text
         return Fact(
-            kind=kind, question=question, answers=(text, short) if short else (text,), start=self.sentence.start,
-            section=self.section, frame=frame, filler=filler, topic=topic, reason_for=reason_for,
-            is_denied=is_denied,
+            kind=kind, question=question, answers=(text, short) if short else (text,),
+            start=self.sentence.start, section=self.section, frame=frame, filler=filler, topic=topic,
+            reason_for=reason_for, is_denied=is_denied,
         )  # fmt: skip
 
 
@@ -113,9 +113,9 @@ def facts_of_clause(told: Clause, tail: str, source: Source) -> Iterator[Fact]:
             yield found
             return
         first, _, thing = rest.partition(" ")
-        if auxiliary in MODALS and not told.verb and first in _ASKED_OF and _is_object(thing):
-            if not _is_several(told):
-                yield asked("object", f"What {auxiliary} {subject} {first}?", framed=True)
+        is_act = auxiliary in MODALS and not told.verb and first in _ASKED_OF and _is_object(thing)
+        if is_act and not _is_several(told):
+            yield asked("object", f"What {auxiliary} {subject} {first}?", framed=True)
     opening = rest.split()[0].lower() if rest else ""
     is_proposal = opening == "to" and subject.split()[0] in ("a", "an", "the", "another")
     if auxiliary not in BE or not (is_proposal or opening in _NO_QUESTIONS):

@@ -47,7 +47,8 @@ _MEANS = re.compile(
     r" to (?P<said>[a-z][^,;:()]{5,80})\.$"
 )
 _LETS = re.compile(
-    r"^(?P<subject>[^,;:()]{2,60}?) (?P<lets>lets?|allows?|enables?) you (?:to )?(?P<said>[a-z][^,;:()]{5,90}?)[.,;:(]"
+    r"^(?P<subject>[^,;:()]{2,60}?) (?P<lets>lets?|allows?|enables?) you (?:to )?"
+    r"(?P<said>[a-z][^,;:()]{5,90}?)[.,;:(]"
 )
 _DOING_FIRST = re.compile(r"^(?P<word>Before|After) (?P<said>[a-z]+ing [^,;:()]{3,80}), (?P<main>[\w`].*)$")
 _EXPLETIVE = re.compile(
@@ -87,7 +88,7 @@ def facts_of(
 def _of_second_verb(
     section: Section, sentence: Sentence, read: Sentence, known: Vocabulary
 ) -> Iterator[Fact]:
-    """Yield what stands after the "and" that joins a second verb; *read* is *sentence* with its subject named."""
+    """Yield what a second verb of *sentence* says; *read* is the sentence with its subject named."""
     told = clause(read.text, words_of(read), known)
     if told is None or told.second < 0 or told.is_mine:
         return
@@ -206,7 +207,7 @@ def _of_statement(text: str, source: Source, known: Vocabulary) -> Iterator[Fact
 
 
 def _topic_of_mine(question: str) -> Topic | None:
-    """Return what a question with "I" is about: the object of its verb, "a node" of "Can I delete a node?"."""
+    """Return what a question with "I" is about, its verb's object: "a node" of "Can I delete a node?"."""
     found = list(_WHAT_I_DO.finditer(question))
     if not found:
         return None

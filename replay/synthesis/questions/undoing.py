@@ -1,8 +1,8 @@
 """
 Questions made to lean on the conversation: what they lean on is known, since it is taken out of them here.
 
-A standalone question that follows another on the same thing says "it", "its" or "that parameter" in its place;
-one that asks the same of something else is cut to "And a node?"; a reason is asked with "Why?".
+A standalone question that follows another on the same thing says "it", "its" or "that parameter" in its
+place; one that asks the same of something else is cut to "And a node?"; a reason is asked with "Why?".
 """
 
 from __future__ import annotations
@@ -52,12 +52,10 @@ class Asked:
 
 
 def undone(fact: Fact, before: Fact, depth: int) -> Iterator[Asked]:
-    """Yield the ways to ask *fact* right after *before*, which was asked at *depth*, so that it leans on it."""
+    """Yield the ways to ask *fact* so that it leans on *before*, which was asked at *depth*, one turn ago."""
     if fact.reason_for and fact.reason_for == before.question:
         question = "Why not?" if fact.is_denied else "Why?"
-        at = len(question) - 1
-        yield Asked(fact=fact, question=question, references=(
-            Reference(way="why", start=at, end=at, text="", antecedent=fact.question.removesuffix("?"), depth=depth),))  # fmt: skip
+        yield _left_out(fact, question, "why", fact.question.removesuffix("?"), depth)
         return
     if fact.place and before.kind == "list" and fact.list_start == before.list_start:
         if fact.place <= len(_PLACES) and fact.section.id == before.section.id:
@@ -67,10 +65,8 @@ def undone(fact: Fact, before: Fact, depth: int) -> Iterator[Asked]:
     if fact.frame and fact.frame == before.frame and fact.filler != before.filler:
         joined = _JOINED.match(fact.frame)
         question = f"And {joined['word']} {fact.filler}?" if joined else f"And {fact.filler}?"
-        at = len(question) - 1
-        left_out = fact.frame.replace("{}", "").removesuffix("?").strip()
-        yield Asked(fact=fact, question=question, references=(
-            Reference(way="ellipsis", start=at, end=at, text="", antecedent=left_out, depth=depth),))  # fmt: skip
+        said = fact.frame.replace("{}", "").removesuffix("?").strip()
+        yield _left_out(fact, question, "ellipsis", said, depth)
     topic = fact.topic
     if topic is None:
         return
@@ -82,8 +78,7 @@ def undone(fact: Fact, before: Fact, depth: int) -> Iterator[Asked]:
     if same and owned is not None:
         start, word = len(owned["lead"]), "their" if topic.is_plural else "its"
         question = f"{owned['lead']}{word} {owned['thing']}{fact.question[topic.start + len(topic.text) :]}"
-        yield Asked(fact=fact, question=question, references=(Reference(
-            way="possessive", start=start, end=start + len(word), text=word, antecedent=topic.text, depth=depth),))  # fmt: skip
+        yield _said(fact, question, "possessive", start, word, topic.text, depth)
     elif same and fact.question != f"What is {topic.text}?" and (pronoun := _pronoun(fact)):
         yield _put(fact, pronoun, "pronoun", depth)
     noun = _general_noun(topic)
@@ -111,8 +106,16 @@ def _put(fact: Fact, said: str, way: Way, depth: int) -> Asked:
     assert topic is not None
     start, end = topic.start, topic.start + len(topic.text)
     question = fact.question[:start] + said + fact.question[end:]
-    return Asked(fact=fact, question=question, references=(Reference(
-        way=way, start=start, end=start + len(said), text=said, antecedent=topic.text, depth=depth),))  # fmt: skip
+    return _said(fact, question, way, start, said, topic.text, depth)
+
+
+def _left_out(fact: Fact, question: str, way: Way, antecedent: str, depth: int) -> Asked:
+    return _said(fact, question, way, len(question) - 1, "", antecedent, depth)
+
+
+def _said(fact: Fact, question: str, way: Way, at: int, text: str, antecedent: str, depth: int) -> Asked:
+    found = Reference(way=way, start=at, end=at + len(text), text=text, antecedent=antecedent, depth=depth)
+    return Asked(fact=fact, question=question, references=(found,))
 
 
 def _pronoun(fact: Fact) -> str:
