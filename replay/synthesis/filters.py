@@ -30,7 +30,7 @@ NOT_FOUND = "the system does not find the answer in its passage"
 FOUND_WITHOUT = "the system finds the answer without its passage"
 
 
-async def only_answered(areas: Iterable[Area], system: Adapter, rejected: Counter[str]) -> list[Area]:
+async def keep_answered(areas: Iterable[Area], system: Adapter, rejected: Counter[str]) -> list[Area]:
     """
     Return *areas* with the facts that *system* answers with the passage, and not without it.
 
@@ -49,13 +49,13 @@ async def only_answered(areas: Iterable[Area], system: Adapter, rejected: Counte
                 for section, facts in groupby(area.facts, key=lambda fact: fact.section)
             ]
             found = await asyncio.gather(
-                *(_answered(system, area, section, facts, rejected, gate) for section, facts in of_section)
+                *(_answered_of_section(system, area, section, facts, rejected, gate) for section, facts in of_section)
             )
             kept.append(replace(area, facts=tuple(fact for facts in found for fact in facts)))
     return kept
 
 
-async def _answered(
+async def _answered_of_section(
     system: Adapter, area: Area, section: Section, facts: Sequence[Fact], rejected: Counter[str],
     gate: asyncio.Semaphore,
 ) -> list[Fact]:  # fmt: skip
@@ -111,7 +111,7 @@ def passage_of(section: Section) -> Passage:
     return Passage(id=section.id, text=section.text, title=" > ".join(section.headings))
 
 
-def marked(
+def mark_references(
     conversations: Sequence[Conversation], resolver: Resolver
 ) -> tuple[list[Conversation], Counter[str]]:
     """

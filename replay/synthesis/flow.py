@@ -22,7 +22,7 @@ from replay.coreference.reading.words import content_words
 from replay.synthesis.filters import passage_of, with_neighbours
 from replay.synthesis.pool import Area
 from replay.synthesis.questions.fact import Fact
-from replay.synthesis.questions.undoing import Asked, Way, undone
+from replay.synthesis.questions.undoing import QuestionForm, Way, lean_on
 
 Move = Literal["lean", "elliptic", "same section", "other section", "unanswerable"]
 
@@ -74,7 +74,7 @@ class _Count:
 
 @dataclass(frozen=True, slots=True)
 class _Choice:
-    asked: Asked
+    asked: QuestionForm
     move: Move
 
 
@@ -86,7 +86,7 @@ def conversations_of(
 
     The areas with the most to ask come first.
     """
-    left = [_Left(area=area, facts=list(area.facts)) for area in areas]
+    left = [_Remainder(area=area, facts=list(area.facts)) for area in areas]
     count = _Count()
     made: Counter[int] = Counter()
     while True:
@@ -100,7 +100,7 @@ def conversations_of(
             one.is_done = True
             continue
         made[at] += 1
-        yield _built(one.area, asked, f"{asked[0].asked.fact.section.id.partition('#')[0]}:{made[at]}")
+        yield _build(one.area, asked, f"{asked[0].asked.fact.section.id.partition('#')[0]}:{made[at]}")
 
 
 def _near(areas: Sequence[Area], at: int) -> list[Fact]:
@@ -110,7 +110,7 @@ def _near(areas: Sequence[Area], at: int) -> list[Fact]:
 
 
 @dataclass(slots=True, kw_only=True)
-class _Left:
+class _Remainder:
     area: Area
     facts: list[Fact]
     """Those whose answers no conversation has."""
@@ -125,7 +125,7 @@ class _Left:
 
 
 def _conversation(
-    left: _Left, every: Sequence[Fact], turns: int, shares: Shares, count: _Count, rng: random.Random
+    left: _Remainder, every: Sequence[Fact], turns: int, shares: Shares, count: _Count, rng: random.Random
 ) -> list[_Choice] | None:
     """Return the questions of one conversation, and take them from *left*; None if it carries none."""
     facts = list(left.facts)
@@ -139,7 +139,7 @@ def _conversation(
     chosen: list[_Choice] = []
     trial = _Count(later=count.later, turns=count.turns, moves=Counter(count.moves), yes_no=count.yes_no)
     first = _opening(openings, facts, rng)
-    chosen.append(_Choice(Asked(fact=first, question=first.question), "same section"))
+    chosen.append(_Choice(QuestionForm(fact=first, question=first.question), "same section"))
     trial.turns += 1
     facts = _without(facts, first)
     while len(chosen) < turns:
@@ -177,19 +177,19 @@ def _next(
     last = chosen[-1]
     depth = len(chosen)
     most_listed = max(turns // 3, 1)
-    found: dict[Move, list[Asked]] = {move: [] for move in _MOVES}
+    found: dict[Move, list[QuestionForm]] = {move: [] for move in _MOVES}
     section = next(one.asked.fact.section for one in reversed(chosen) if one.move != "unanswerable")
     listed = sum(one.asked.fact.kind in _LISTED for one in chosen)
     for fact in facts:
         if fact.kind in _LISTED and listed >= most_listed:
             continue
         if last.move != "unanswerable":
-            for asked in undone(fact, last.asked.fact, depth):
+            for asked in lean_on(fact, last.asked.fact, depth):
                 if asked.way not in _ELLIPTIC or last.move != "elliptic":
                     found["elliptic" if asked.way in _ELLIPTIC else "lean"].append(asked)
         move: Move = "same section" if fact.section.id == section.id else "other section"
         if not fact.reason_for:
-            found[move].append(Asked(fact=fact, question=fact.question))
+            found[move].append(QuestionForm(fact=fact, question=fact.question))
     wanted: dict[Move, float] = {
         "lean": shares.anaphora,
         "elliptic": shares.ellipsis,
@@ -221,14 +221,14 @@ def _next(
     return None
 
 
-def _nearest(options: Sequence[Asked], last: Fact, lasting: frozenset[str], rng: random.Random) -> Asked:
+def _nearest(options: Sequence[QuestionForm], last: Fact, lasting: frozenset[str], rng: random.Random) -> QuestionForm:
     """
     Return one of *options*, most often the one whose answer follows soonest after the last.
 
     Where questions are wanted that lean on others, what more can be asked about (*lasting*) comes first.
     """
 
-    def far(asked: Asked) -> tuple[bool, bool, bool, int]:
+    def far(asked: QuestionForm) -> tuple[bool, bool, bool, int]:
         fact = asked.fact
         gap = fact.start - last.start if fact.section.id == last.section.id else 10_000 + fact.start
         ends = bool(lasting) and (fact.topic is None or fact.topic.key not in lasting)
@@ -241,7 +241,7 @@ def _nearest(options: Sequence[Asked], last: Fact, lasting: frozenset[str], rng:
 
 def _unanswerable(
     chosen: Sequence[_Choice], every: Sequence[Fact], area: Area, rng: random.Random
-) -> Asked | None:
+) -> QuestionForm | None:
     """Return a question of other documents that no sentence of *area* comes near to answering."""
     own = {section.id for section in area.sections}
     texts = _lines(area)
@@ -251,7 +251,7 @@ def _unanswerable(
             continue
         asked_for = frozenset(content_words(fact.question))
         if asked_for and all(len(asked_for & text) / len(asked_for) <= _ABSENT for text in texts):
-            return Asked(fact=fact, question=fact.question)
+            return QuestionForm(fact=fact, question=fact.question)
     return None
 
 
@@ -260,7 +260,7 @@ def _lines(area: Area) -> list[frozenset[str]]:
     return [frozenset(content_words(line)) for section in area.sections for line in section.text.split(". ")]
 
 
-def _built(area: Area, chosen: Sequence[_Choice], identity: str) -> Conversation:
+def _build(area: Area, chosen: Sequence[_Choice], identity: str) -> Conversation:
     answered = [one.asked.fact.section for one in chosen if one.move != "unanswerable"]
     passages = tuple(passage_of(section) for section in with_neighbours(area.sections, answered))
     turns, facts = [], []

@@ -20,7 +20,7 @@ from replay.core.errors import DatasetError, InputError
 from replay.coreference.reading.resolver import Resolver
 from replay.synthesis.documents.document import Document
 from replay.synthesis.documents.read import LARGEST_MB, read_documents
-from replay.synthesis.filters import marked, only_answered
+from replay.synthesis.filters import keep_answered, mark_references
 from replay.synthesis.flow import Shares, conversations_of
 from replay.synthesis.pool import pool_of
 
@@ -103,7 +103,7 @@ def synthesize(
         )
     areas = pool.areas
     if system is not None:
-        areas = asyncio.run(only_answered(areas, system, pool.rejected))
+        areas = asyncio.run(keep_answered(areas, system, pool.rejected))
     made = list(
         islice(
             conversations_of(
@@ -120,7 +120,7 @@ def synthesize(
         )
     references: Counter[str] = Counter()
     if resolver is not None:
-        made, references = marked(made, resolver)
+        made, references = mark_references(made, resolver)
     return Synthesis(
         conversations=made, documents=pool.documents, sections=pool.sections,
         questions=sum(len(area.facts) for area in areas), rejected=+pool.rejected, unread=unread,

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from replay.coreference.reading.words import content_words, word_set
 from replay.synthesis.documents.document import ItemList, Paragraph, Section, Sentence, Table
-from replay.synthesis.questions.clauses import clause, is_doing, wanted
+from replay.synthesis.questions.clauses import clause, is_doing, wish_of
 from replay.synthesis.questions.fact import Fact, Kind, Topic
 from replay.synthesis.questions.naming import names_something
 from replay.synthesis.questions.verbs import verb
@@ -213,7 +213,7 @@ def facts_of_heading(section: Section, paragraphs: Sequence[Paragraph]) -> Itera
     base = verb(first.lower(), "gerund") or verb(first.lower(), "base")
     if base is None or not thing or "," in thing or " and " in thing:
         return
-    do = wanted(f"{base} {thing}")
+    do = wish_of(f"{base} {thing}")
     opening = paragraphs[0].sentences[0]
     if do is None or not opening.text.endswith(".") or len(opening.text.split()) < 5:
         return

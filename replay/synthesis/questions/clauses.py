@@ -91,7 +91,7 @@ class Clause:
         """Return verb and rest."""
         return f"{self.verb} {self.rest}".strip()
 
-    def asked(self, word: str = "", predicate: str | None = None) -> str:
+    def question(self, word: str = "", predicate: str | None = None) -> str:
         """Return the question that begins with *word* ("why"), about *predicate* instead of the whole one."""
         said = self.predicate if predicate is None else predicate
         parts = (word, self.auxiliary, self.subject, said)
@@ -128,7 +128,7 @@ def clause(text: str, words: Sequence[Word], known: Vocabulary, start: int = 0) 
     if start >= len(words):
         return None
     if words[start].low == "you":
-        return _said_of_you(text, words, start)
+        return _clause_of_you(text, words, start)
     if words[start].is_adverb or (
         not words[start].is_literal
         and verb(words[start].low, "base") is not None
@@ -154,7 +154,7 @@ def clause(text: str, words: Sequence[Word], known: Vocabulary, start: int = 0) 
     return None if found is None else replace(found, subject=known.lowered(found.subject))
 
 
-def _said_of_you(text: str, words: Sequence[Word], start: int) -> Clause | None:
+def _clause_of_you(text: str, words: Sequence[Word], start: int) -> Clause | None:
     said = [word.low for word in words[start + 1 : start + 5]]
     if not said:
         return None
@@ -389,7 +389,7 @@ def _second_verb(words: Sequence[Word], start: int, end: int) -> int | None:
     return None
 
 
-def wanted(said: str) -> str | None:
+def wish_of(said: str) -> str | None:
     """Return the verb phrase *said* as somebody says it who wants to do it, None for what is none."""
     words = said.split()
     first = words[0].lower()

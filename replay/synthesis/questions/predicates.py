@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from replay.coreference.reading.words import word_set
 from replay.synthesis.documents.document import Section, Sentence
-from replay.synthesis.questions.clauses import Clause, wanted
+from replay.synthesis.questions.clauses import Clause, wish_of
 from replay.synthesis.questions.fact import Fact, Kind, Topic
 from replay.synthesis.questions.verbs import verb
 from replay.synthesis.questions.words import BE, CONJUNCTIONS, DETERMINERS, MODALS, PREPOSITIONS
@@ -90,7 +90,7 @@ def facts_of_clause(told: Clause, tail: str, source: Source) -> Iterator[Fact]:
         return
     subject, rest, auxiliary = told.subject, told.rest, told.auxiliary
 
-    def asked(kind: Kind, question: str, *, framed: bool = False, short: str = "", **more: object) -> Fact:
+    def ask(kind: Kind, question: str, *, framed: bool = False, short: str = "", **more: object) -> Fact:
         question = f"{question.rstrip('?')}{tail}?"
         frame = question.replace(subject, "{}", 1) if framed and "{" not in question else ""
         topic = Topic(text=subject, start=question.index(subject), is_plural=told.is_plural)
@@ -101,28 +101,28 @@ def facts_of_clause(told: Clause, tail: str, source: Source) -> Iterator[Fact]:
     if _BECAUSE.search(source.sentence.text) and auxiliary != "did":
         negated = {"can": "can't", "will": "won't"}.get(auxiliary, auxiliary + "n't")
         line = f"Why {negated if told.is_negated else auxiliary} {subject} {told.predicate}?"
-        yield asked("reason", line, reason_for=told.asked(), is_denied=told.is_negated)
+        yield ask("reason", line, reason_for=told.question(), is_denied=told.is_negated)
         return
     if not told.is_negated:
-        found = next(_of_being(told, asked), None) or next(_of_doing(told, asked), None)
+        found = next(_of_being(told, ask), None) or next(_of_doing(told, ask), None)
         if found is not None:
             yield found
             if found.kind not in ("object", "effect"):
                 return
-        if not tail and (found := _of_circumstance(told, asked)) is not None:
+        if not tail and (found := _of_circumstance(told, ask)) is not None:
             yield found
             return
         first, _, thing = rest.partition(" ")
         is_act = auxiliary in MODALS and not told.verb and first in _ASKED_OF and _is_object(thing)
         if is_act and not _is_several(told):
-            yield asked("object", f"What {auxiliary} {subject} {first}?", framed=True)
+            yield ask("object", f"What {auxiliary} {subject} {first}?", framed=True)
     opening = rest.split()[0].lower() if rest else ""
     is_proposal = opening == "to" and subject.split()[0] in ("a", "an", "the", "another")
     if auxiliary not in BE or not (is_proposal or opening in _NO_QUESTIONS):
-        yield asked("yes-no", told.asked(), is_denied=told.is_negated)
+        yield ask("yes-no", told.question(), is_denied=told.is_negated)
 
 
-def _of_being(told: Clause, asked: Callable[..., Fact]) -> Iterator[Fact]:
+def _of_being(told: Clause, ask: Callable[..., Fact]) -> Iterator[Fact]:
     """Yield what a clause with "is" says, if it is no mere property."""
     subject, rest, be = told.subject, told.rest, told.auxiliary
     if be not in BE or told.verb or _is_several(told):
@@ -130,49 +130,49 @@ def _of_being(told: Clause, asked: Callable[..., Fact]) -> Iterator[Fact]:
     first = rest.split()[0].lower()
     defines = first in ("a", "an", "the", "one") and len(rest.split()) > 2
     if _PLURAL_DEFINITION.match(rest) if told.is_plural else defines:
-        yield asked("definition", f"What {be} {subject}?", framed=True)
+        yield ask("definition", f"What {be} {subject}?", framed=True)
     if _USED.match(rest):
-        yield asked("effect", f"What {be} {subject} used for?", framed=True)
+        yield ask("effect", f"What {be} {subject} used for?", framed=True)
     if (placed := _PLACED.match(rest)) is not None:
         where = rest[placed.end("verb") :].strip()
-        yield asked("place", f"Where {be} {subject} {placed['verb']}?", framed=True, short=where)
+        yield ask("place", f"Where {be} {subject} {placed['verb']}?", framed=True, short=where)
     if (dated := _DATED.match(rest)) is not None:
-        yield asked("time", f"When {be} {subject} {dated['what']}?", short=dated["when"])
+        yield ask("time", f"When {be} {subject} {dated['what']}?", short=dated["when"])
     if rest[:1].isdigit():
-        yield asked("amount", f"What {be} {subject}?", short=rest)
+        yield ask("amount", f"What {be} {subject}?", short=rest)
 
 
-def _of_doing(told: Clause, asked: Callable[..., Fact]) -> Iterator[Fact]:
+def _of_doing(told: Clause, ask: Callable[..., Fact]) -> Iterator[Fact]:
     """Yield what a clause with a verb says that its subject does."""
     does = f"{told.auxiliary} {told.subject} {told.verb}"
     if told.auxiliary not in ("does", "do", "did") or not told.verb:
         return
     rest, (*before, last) = told.rest, told.verb.split()
     if (dated := _DATED.match(rest)) is not None:
-        yield asked("time", f"When {does} {dated['what']}?", short=dated["when"])
+        yield ask("time", f"When {does} {dated['what']}?", short=dated["when"])
     if (repeated := _REPEATED.match(rest)) is not None:
-        yield asked("amount", f"How often {does} {repeated['what']}?", short=repeated["often"])
+        yield ask("amount", f"How often {does} {repeated['what']}?", short=repeated["often"])
     if (counted := _COUNTED.match(rest)) is not None:
-        yield asked("amount", f"How many {counted['what']} {does}?", short=rest.strip())
+        yield ask("amount", f"How many {counted['what']} {does}?", short=rest.strip())
     if (preposition := _ASKED_WITH.get(last)) is not None and rest.startswith(f"{preposition} "):
-        yield asked("object", f"What {does} {preposition}?")
+        yield ask("object", f"What {does} {preposition}?")
     if _is_several(told) or set(before) & _LIMITING:
         return
     if last in _ASKED_OF and _is_object(rest):
-        yield asked("object", f"What {does}?", framed=True)
+        yield ask("object", f"What {does}?", framed=True)
     if told.auxiliary != "did" and last not in _NO_EFFECTS and "have to" not in told.verb:
-        yield asked("effect", f"What {told.auxiliary} {told.subject} do?", framed=True)
+        yield ask("effect", f"What {told.auxiliary} {told.subject} do?", framed=True)
 
 
-def _of_circumstance(told: Clause, asked: Callable[..., Fact]) -> Fact | None:
+def _of_circumstance(told: Clause, ask: Callable[..., Fact]) -> Fact | None:
     """Return what is asked with "how" or "when" of a clause that ends by saying it."""
     means = _BY_MEANS.match(told.predicate)
     if means is not None and _may_be_how(told, means["what"]):
-        return asked("procedure", told.asked("how", means["what"]), short=means["means"])
+        return ask("procedure", told.question("how", means["what"]), short=means["means"])
     when = _ON_CONDITION.match(told.predicate)
     if when is None or told.is_cut or (told.auxiliary in BE and " " not in when["what"]):
         return None
-    return asked("condition", told.asked("when", when["what"]), short=when["when"])
+    return ask("condition", told.question("when", when["what"]), short=when["when"])
 
 
 def _of_mine(told: Clause, tail: str, source: Source) -> Iterator[Fact]:
@@ -180,18 +180,18 @@ def _of_mine(told: Clause, tail: str, source: Source) -> Iterator[Fact]:
     allowed = told.auxiliary == "can" and not told.is_negated
     means = _BY_MEANS.match(told.predicate)
     if allowed and not tail and means is not None and _may_be_how(told, means["what"]):
-        yield source.fact("procedure", told.asked("how", means["what"]), short=means["means"])
+        yield source.fact("procedure", told.question("how", means["what"]), short=means["means"])
         return
     used = _USE_TO.match(told.rest)
-    if allowed and used is not None and wanted(used["said"]) is not None:
+    if allowed and used is not None and wish_of(used["said"]) is not None:
         yield source.fact("object", f"What can I use to {used['said']}{tail}?", short=used["what"])
         return
     when = _ON_CONDITION.match(told.predicate)
     if not told.is_negated and not tail and when is not None and not told.is_cut:
-        yield source.fact("condition", told.asked("when", when["what"]), short=when["when"])
+        yield source.fact("condition", told.question("when", when["what"]), short=when["when"])
         return
     frame, thing = ("", "") if tail else _frame_of(told)
-    question = f"{told.asked().rstrip('?')}{tail}?"
+    question = f"{told.question().rstrip('?')}{tail}?"
     yield source.fact("yes-no", question, is_denied=told.is_negated, frame=frame, filler=thing)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from replay.synthesis.documents.document import Section, Sentence
-from replay.synthesis.questions.clauses import clause, is_doing, noun_phrase, wanted
+from replay.synthesis.questions.clauses import clause, is_doing, noun_phrase, wish_of
 from replay.synthesis.questions.fact import Fact, Topic
 from replay.synthesis.questions.naming import is_told_elsewhere, names_something, points
 from replay.synthesis.questions.predicates import Source, facts_of_clause
@@ -141,7 +141,7 @@ def _of_shape(text: str, source: Source, known: Vocabulary) -> Iterator[Fact]:
     if (found := _CONDITION.match(text)) is not None:
         yield from _of_condition(found, known, source)
     elif (found := _PURPOSE.match(text) or _MEANS.match(text)) is not None:
-        said = wanted(found["said"])
+        said = wish_of(found["said"])
         main = found.groupdict().get("main")
         if said is not None and (main is None or is_doing(main)):
             yield source.fact("procedure", f"How do I {said}?")
@@ -158,7 +158,7 @@ def _of_condition(found: re.Match[str], known: Vocabulary, source: Source) -> It
     if points(said):
         return
     if (wants := _WANTS.match(said)) is not None:
-        goal = wanted(wants["what"])
+        goal = wish_of(wants["what"])
         if goal is not None and is_doing(main):
             yield source.fact("procedure", f"How do I {goal}?")
         return

@@ -38,7 +38,7 @@ class Reference:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class QuestionForm:
     """A question as it is asked in its place of a conversation."""
 
     fact: Fact
@@ -51,7 +51,7 @@ class Asked:
         return self.references[0].way if self.references else None
 
 
-def undone(fact: Fact, before: Fact, depth: int) -> Iterator[Asked]:
+def lean_on(fact: Fact, before: Fact, depth: int) -> Iterator[QuestionForm]:
     """Yield the ways to ask *fact* so that it leans on *before*, which was asked at *depth*, one turn ago."""
     if fact.reason_for and fact.reason_for == before.question:
         question = "Why not?" if fact.is_denied else "Why?"
@@ -78,7 +78,7 @@ def undone(fact: Fact, before: Fact, depth: int) -> Iterator[Asked]:
     if same and owned is not None:
         start, word = len(owned["lead"]), "their" if topic.is_plural else "its"
         question = f"{owned['lead']}{word} {owned['thing']}{fact.question[topic.start + len(topic.text) :]}"
-        yield _said(fact, question, "possessive", start, word, topic.text, depth)
+        yield _refer(fact, question, "possessive", start, word, topic.text, depth)
     elif same and fact.question != f"What is {topic.text}?" and (pronoun := _pronoun(fact)):
         yield _put(fact, pronoun, "pronoun", depth)
     noun = _general_noun(topic)
@@ -101,21 +101,21 @@ def _is_only(topic: Topic, noun: str, said: str) -> bool:
     return topic.key in low and len(re.findall(rf"\b{re.escape(noun)}s?\b", low)) == low.count(topic.key)
 
 
-def _put(fact: Fact, said: str, way: Way, depth: int) -> Asked:
+def _put(fact: Fact, said: str, way: Way, depth: int) -> QuestionForm:
     topic = fact.topic
     assert topic is not None
     start, end = topic.start, topic.start + len(topic.text)
     question = fact.question[:start] + said + fact.question[end:]
-    return _said(fact, question, way, start, said, topic.text, depth)
+    return _refer(fact, question, way, start, said, topic.text, depth)
 
 
-def _left_out(fact: Fact, question: str, way: Way, antecedent: str, depth: int) -> Asked:
-    return _said(fact, question, way, len(question) - 1, "", antecedent, depth)
+def _left_out(fact: Fact, question: str, way: Way, antecedent: str, depth: int) -> QuestionForm:
+    return _refer(fact, question, way, len(question) - 1, "", antecedent, depth)
 
 
-def _said(fact: Fact, question: str, way: Way, at: int, text: str, antecedent: str, depth: int) -> Asked:
+def _refer(fact: Fact, question: str, way: Way, at: int, text: str, antecedent: str, depth: int) -> QuestionForm:
     found = Reference(way=way, start=at, end=at + len(text), text=text, antecedent=antecedent, depth=depth)
-    return Asked(fact=fact, question=question, references=(found,))
+    return QuestionForm(fact=fact, question=question, references=(found,))
 
 
 def _pronoun(fact: Fact) -> str:
