@@ -42,6 +42,7 @@ from replay.cli.signals import install_signal_handlers
 from replay.cli.stress import stress
 from replay.cli.study import study
 from replay.cli.validate import validate
+from replay.cli.verb_help import VERB_HELP, PanelGroup
 from replay.cli.view import view
 from replay.core.errors import InputError, PluginError, ReplayError
 from replay.core.safety.redaction import redact
@@ -51,6 +52,7 @@ from replay.play.gc_pause import THRESHOLDS
 
 app: typer.Typer = typer.Typer(
     name="replay",
+    cls=PanelGroup,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -60,25 +62,27 @@ for _verb in (
     init,
     validate,
     run,
+    report,
+    view,
+    compare,
     stress,
     resume,
     rerun,
     score,
-    report,
-    view,
     plot,
-    compare,
+    export,
+    plugins,
     agree,
     score_file,
     judge_file,
-    export,
     drift,
     rewrite,
     serve,
-    plugins,
 ):
-    app.command(_verb.__name__.replace("_", "-"), cls=Verb)(_verb)
-app.add_typer(study)
+    _name = _verb.__name__.replace("_", "-")
+    _help = VERB_HELP[_name]
+    app.command(_name, cls=Verb, short_help=_help.summary, rich_help_panel=_help.panel)(_verb)
+app.add_typer(study, short_help=VERB_HELP["study"].summary, rich_help_panel=VERB_HELP["study"].panel)
 
 
 @app.callback(invoke_without_command=True)

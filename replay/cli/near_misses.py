@@ -1,10 +1,12 @@
-"""A verb that answers an unknown option with those it has, or with the one that was probably meant."""
+"""A verb whose help opens with examples, and whose complaint about an unknown option names those it has."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from typer.core import TyperCommand
+
+from replay.cli.verb_help import write_examples
 
 _ALSO_CALLED = {
     "metric": "scorer",
@@ -22,7 +24,12 @@ _ALSO_CALLED = {
 
 
 class Verb(TyperCommand):
-    """A command whose complaint about an unknown option always leads on."""
+    """A command whose help opens with examples, and whose complaint about an unknown option leads on."""
+
+    def format_help_text(self, ctx: Any, formatter: Any) -> None:
+        """Write the examples, then the description."""
+        write_examples(ctx.command_path, formatter)
+        super().format_help_text(ctx, formatter)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """

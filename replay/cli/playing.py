@@ -101,6 +101,7 @@ def show(
     *,
     as_json: bool,
     markdown: bool = False,
+    latex: bool = False,
     max_chars: int = MOST_CHARS,
     resamples: int = 1000,
     method: IntervalMethod = "t",
@@ -108,7 +109,7 @@ def show(
     full: bool = False,
 ) -> None:
     """
-    Print the run's numbers as text, JSON or Markdown, the latter two with the *results*.
+    Print the run's numbers as text, JSON, Markdown or LaTeX; JSON and Markdown with the *results*.
 
     Of a load run, text is one screen. With *full* it is every table, and then the depth table of all turns,
     which is left out where a run has too many (the load report has numbers by depth as well).
@@ -116,7 +117,7 @@ def show(
     from replay.report.json import report_json
     from replay.report.text import print_load, print_report
 
-    load = run.load_summary(resamples=resamples) if run.is_load() and not markdown else None
+    load = run.load_summary(resamples=resamples) if run.is_load() and not markdown and not latex else None
     report = None
     if load is None or ((as_json or full) and sum(run.outcomes().values()) < MOST_TABLED_TURNS):
         report = run.report(resamples=resamples, method=method)
@@ -134,7 +135,11 @@ def show(
             report = replace(report, failures=())  # shown already
     if report is None:
         return
-    if markdown:
+    if latex:
+        from replay.report.latex import latex_report
+
+        echo(*latex_report(report, title=run.scenario().scenario.name).split("\n"))
+    elif markdown:
         from replay.report.markdown import markdown_report
 
         title = run.scenario().scenario.name

@@ -31,6 +31,9 @@ def report(
     resamples: ResamplesOption = 1000,
     interval: IntervalOption = "t",
     markdown: MarkdownOption = False,
+    latex: Annotated[
+        bool, typer.Option("--latex", help="Print tables for a paper, for LaTeX with booktabs.")
+    ] = False,
     max_chars: MaxCharsOption = MOST_CHARS,
     junit: JunitOption = None,
     full: FullOption = False,
@@ -49,14 +52,17 @@ def report(
     from replay.results.assertion_results import check_assertions
     from replay.results.run import Run
 
-    if as_json and markdown:
-        raise InputError("--json and --markdown: say which one to print")
+    chosen = {"--json": as_json, "--markdown": markdown, "--latex": latex}
+    if sum(chosen.values()) > 1:
+        named = " and ".join(name for name, given in chosen.items() if given)
+        raise InputError(f"{named}: say which one to print")
     shown = Run(run_folder(run, runs))
     results = check_assertions(shown)
     show(
         shown,
         as_json=as_json,
         markdown=markdown,
+        latex=latex,
         max_chars=max_chars,
         resamples=resamples,
         method=interval,
@@ -67,4 +73,4 @@ def report(
         from replay.viewer.static_report import write_report
 
         echo(f"{html}: {write_report(shown.folder, html, resamples=resamples).summary()}", err=True)
-    exit_code(show_assertions(shown, results, junit=junit, aside=as_json or markdown))
+    exit_code(show_assertions(shown, results, junit=junit, aside=any(chosen.values())))

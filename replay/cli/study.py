@@ -13,12 +13,14 @@ from replay.cli.near_misses import Verb
 from replay.cli.output import echo
 from replay.cli.study_arguments import DbOption, StudyArgument
 from replay.cli.study_status import status
+from replay.cli.verb_help import VERB_HELP, PanelGroup
 
 if TYPE_CHECKING:
     from replay.study.running.study_file import StudyFile
 
 study: typer.Typer = typer.Typer(
     name="study",
+    cls=PanelGroup,
     help="Let people talk to a system, judge it, and compare their judgements with scores.",
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -29,7 +31,7 @@ PresetArgument = Annotated[
 ]
 
 
-@study.command(cls=Verb)
+@study.command(cls=Verb, short_help=VERB_HELP["study init"].summary)
 def init(
     preset: PresetArgument,
     folder: Annotated[Path, typer.Argument(metavar="[FOLDER]", help="Where to write it.")] = Path("study"),
@@ -53,7 +55,7 @@ def init(
     echo(f"next: replay study serve {folder / STUDY}")
 
 
-@study.command(cls=Verb)
+@study.command(cls=Verb, short_help=VERB_HELP["study demo"].summary)
 def demo(
     preset: PresetArgument = "mahueval",
     folder: Annotated[
@@ -83,10 +85,10 @@ def demo(
         serve(where / STUDY, port=port)
 
 
-study.command(cls=Verb)(status)
+study.command(cls=Verb, short_help=VERB_HELP["study status"].summary)(status)
 
 
-@study.command(cls=Verb)
+@study.command(cls=Verb, short_help=VERB_HELP["study serve"].summary)
 def serve(
     path: StudyArgument = Path(),
     db: DbOption = None,
@@ -156,7 +158,7 @@ def serve(
             store.close()
 
 
-@study.command(cls=Verb)
+@study.command(cls=Verb, short_help=VERB_HELP["study export"].summary)
 def export(
     path: StudyArgument,
     out: Annotated[

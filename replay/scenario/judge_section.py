@@ -33,12 +33,15 @@ class VoterSection(Section):
     """One of several voters."""
 
     adapter: str
+    """How its model is reached, as for a system."""
     settings: dict[str, Any] = Field(default_factory=dict)
+    """The adapter's settings."""
     name: str | None = Field(default=None, min_length=1)
     """Adapter and model when left out."""
     limit: LimitSection | None = None
     """The judge's own when left out, shared by all voters that have none."""
     prices: Prices | None = None
+    """What it charges; as the scenario's table says for its model when left out."""
 
 
 class JudgeSection(Section):
@@ -47,18 +50,26 @@ class JudgeSection(Section):
     name: str | None = Field(default=None, pattern=r"^[\w-]+(\([\w=.,-]*\))?$")
     """What its columns are called, unless the entry itself says so; the judge's own name when left out."""
     adapter: str | None = None
+    """How its model is reached, as for a system."""
     settings: dict[str, Any] = Field(default_factory=dict)
     """The adapter's settings."""
     voters: tuple[VoterSection, ...] = ()
     """Several adapters, in the place of ``adapter`` and ``settings``."""
     limit: LimitSection | None = None
     prices: Prices | None = None
+    """What it charges; as the scenario's table says for its model when left out."""
     concurrency: Together = 4
+    """Asks at a time."""
     repeats: Annotated[int, Field(ge=1), at_most(100, "the spread says no more after that")] = 1
+    """How often each verdict is asked for, to see the spread."""
     timeout_s: PositiveSeconds = 60.0
+    """For each attempt."""
     attempts: Attempts = 4
+    """Attempts at most, after failures that may pass."""
     backoff_s: Seconds = 0.5
+    """The longest pause before the second attempt, drawn from 0 on; doubled each time."""
     retry_budget_s: Seconds = 60.0
+    """No attempt starts later than this after the first failure."""
     cache: bool | Path = True
     """Another file for the verdict cache, or false for none."""
 

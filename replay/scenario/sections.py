@@ -48,8 +48,11 @@ class SystemSection(Section):
     """A system under test."""
 
     name: str = Field(min_length=1)
+    """What it is called in tables."""
     adapter: str
+    """How it is reached: an installed adapter's name, ``module:attribute`` or ``file.py:attribute``."""
     settings: dict[str, Any] = Field(default_factory=dict)
+    """The adapter's settings."""
     limit: LimitSection | None = None
     prices: Prices | None = None
     """What it charges; as the scenario's table says for its ``model`` when left out."""
@@ -80,13 +83,17 @@ class DriftSection(Section):
     """How drift is detected."""
 
     resolver: str = "embedded"
+    """What reads the questions: an installed resolver, ``module:attribute`` or ``file.py:attribute``."""
     settings: dict[str, Any] = Field(default_factory=dict)
+    """The resolver's settings."""
     background: Literal[True, False, "alone"] = True
     """Whether the resolver reads title, section and background text, or the text ``alone``."""
     mode: Literal["strict", "hard", "evalconvqa"] = "strict"
+    """The rule that makes the verdict: a learned probability, a comparison mention by mention, or that of the
+    published program."""
     window: int | None = Field(default_factory=lambda known: _window(**known), ge=0)
-    """Exchanges before a question that are read; None is all, of which a model is shown what fits its budget.
-    The published program reads two."""
+    """Exchanges before a question that are read; null is all. Left out, it is 6; under ``evalconvqa`` 2, as
+    in the published program; with a model all that fit its budget."""
     threshold: float | None = Field(default=None, ge=0, le=1)
     """From which probability on ``strict`` calls a question drifted; the rule's own when left out."""
     match: Literal["f1", "em"] = "f1"
@@ -112,13 +119,17 @@ class PlaySection(Section):
     concurrency: Together = 8
     """Conversations at a time."""
     workers: Workers = 1
-    """Processes that play, ``concurrency`` shared among them; 1 is this one, ``auto`` one for each core (see
-    ``replay.runs.players``)."""
+    """Processes that play, ``concurrency`` shared among them; 1 is this one, ``auto`` one for each core."""
     timeout_s: PositiveSeconds = 60.0
+    """For each attempt of a question."""
     attempts: Attempts = 4
+    """Attempts at most, after failures that may pass."""
     backoff_s: Seconds = 0.5
+    """The longest pause before the second attempt, drawn from 0 on; doubled each time."""
     retry_budget_s: Seconds = 60.0
+    """No attempt starts later than this after the first failure."""
     on_failure: Literal["stop", "gold"] = "stop"
+    """What follows a failed turn: its conversation ends, or goes on with the gold answer in the history."""
     repeats: Annotated[int, Field(ge=1), at_most(100, "pass^k is worked out for each k up to it")] = 1
     """Plays of each conversation within the run, each with a session of its own."""
     seed_per_repeat: bool = False
@@ -128,6 +139,7 @@ class PlaySection(Section):
     fail_fast: bool = True
     """Stop the run at once where a system refuses our key (401, 403) before it answered anything."""
     durability: Literal["process", "power"] = "process"
+    """What a finished turn outlives: a killed process, or also a power cut: a disk sync for each commit."""
     keep_raw: bool = False
     """Keep replies as they came beside the answers taken from them; a system may say otherwise."""
     raw_limit_bytes: Annotated[int, Field(ge=1), at_most(500_000_000, "SQLite keeps no larger value")] = (
@@ -142,17 +154,22 @@ class Scenario(Section):
     """A whole scenario file."""
 
     name: str = Field(min_length=1, max_length=100)
+    """What its runs' folders are named for."""
     data: DataSection
     systems: tuple[SystemSection, ...] = Field(min_length=1)
+    """The systems under test; each plays every conversation under every policy."""
     policies: tuple[PluginChoice, ...] = Field(min_length=1)
+    """Which history a system sees, and in which words it is asked: ``gold``, ``pred``, ``rewrite`` and
+    others. Each takes ``history`` among its settings, a cut of what is shown."""
     scorers: tuple[PluginChoice, ...] = (
         Choice(name="em"),
         Choice(name="f1"),
         Choice(name="bleu1"),
         Choice(name="rouge_l"),
     )
+    """The metrics of each turn's answer."""
     judges: tuple[PluginChoice, ...] = ()
-    """Asked after scoring; ``replay.scenario.judge_section`` says what an entry may hold."""
+    """Models that judge answers, asked after scoring. An entry has the keys below, and its judge's own."""
     drift: DriftSection = DriftSection()
     tools: ToolsSection | None = None
     """What becomes of calls of tools; without it a reply that calls one is a failed turn."""

@@ -15,6 +15,7 @@ class ListedResultSection(Section):
     """What some calls of one tool come to."""
 
     name: str = Field(min_length=1)
+    """The tool's name."""
     arguments: Any = "any"
     """A JSON value; ``any`` for whatever they are."""
     result: Any
@@ -25,6 +26,7 @@ class MissingSection(Section):
     """In the place of a result that is not known."""
 
     result: Any
+    """A text, or a JSON value that is given as JSON text."""
 
 
 def _check_missing(value: Any) -> Any:

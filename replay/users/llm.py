@@ -179,7 +179,21 @@ def llm_user(
     cache: bool | Path = True,
 ) -> LlmUser:
     """
-    Return a user from a scenario's settings; *prompt* and *persona* are files.
+    Return a user from a scenario's settings.
+
+    Args:
+        adapter: The adapter of the model, as for a system.
+        folder: The folder that relative paths start from.
+        settings: The adapter's settings.
+        prompt: A file with a prompt of your own; ours by default.
+        persona: A file that says who the user is.
+        parameters: Sent with every ask if the adapter can; by default ``{temperature: 0}``.
+        seed: Sent along where the adapter takes one.
+        timeout_s: The time limit for an attempt, above 0, in seconds.
+        attempts: Attempts at most, after failures that may pass, at least 1.
+        limit: The rate limit; none by default.
+        prices: What the model charges; by the scenario's table when left out.
+        cache: A file of its own for the replies, or false for none.
 
     Raises:
         ScenarioError: the adapter can't be used.

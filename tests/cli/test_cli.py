@@ -18,7 +18,7 @@ import pytest
 import replay
 from replay.cli import app
 from replay.core.settings.plugins import available
-from replay.scenario.reading import read_scenario
+from replay.scenario.reading import parse_scenario, read_scenario
 from replay.scenario.shipped import find_scenario, shipped_names
 from tests.cli.command import replay_cli
 from tests.data_tables import from_table
@@ -65,6 +65,14 @@ def test_init_writes_a_scenario_that_runs_as_it_is(folder):
     connection = sqlite3.connect(run / "run.db")
     assert connection.execute("SELECT count(*) FROM turn WHERE outcome = 'answered'").fetchone() == (120,)
     connection.close()
+
+
+def test_every_key_that_the_starter_names_in_its_comments_is_one(folder):
+    text = (folder / "scenario.yaml").read_text("utf-8")
+    sections = re.sub(r"^# (?=(?:\w+:|  .*)$)", "", text, flags=re.MULTILINE)
+    assert len(set(re.findall(r"^(drift|scorers|play):", sections, re.MULTILINE))) == 3
+    scenario = parse_scenario(sections, source="scenario.yaml", folder=folder).scenario
+    assert scenario.drift.threshold == 0.5
 
 
 def test_init_writes_a_scenario_for_data_that_is_there(tmp_path):

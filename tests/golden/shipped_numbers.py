@@ -6,7 +6,7 @@ The extractive system's answers are a file of their own, and all other files are
 so that another answer is one difference and not a thousand.
 
 Of the embedded resolver no probability is kept, as these may differ between processors
-(``docs/coreference.md``): only what is decided by them.
+(``docs/drift-measurements.md``): only what is decided by them.
 """
 
 from __future__ import annotations

@@ -19,7 +19,9 @@ class LimitSection(Section):
     """A system's politeness limit."""
 
     asks: Count
+    """So many asks, retries included."""
     per_s: PositiveSeconds
+    """In so many seconds."""
 
 
 class Choice(Section):

@@ -29,7 +29,9 @@ class Prices(BaseModel):
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", frozen=True)
 
     prompt_usd: float = Field(ge=0)
+    """Of prompt tokens."""
     completion_usd: float = Field(ge=0)
+    """Of completion tokens."""
     cached_prompt_usd: float | None = Field(default=None, ge=0)
     """Of prompt tokens that the endpoint had in its cache; ``prompt_usd`` when left out."""
 

@@ -182,7 +182,22 @@ def llm_resolver(
     cache: bool | Path = True,
 ) -> LlmResolver:
     """
-    Return a resolver from a scenario's settings; *prompt* is a file, by default ours.
+    Return a resolver from a scenario's settings.
+
+    Args:
+        adapter: The adapter of the model, as for a system.
+        folder: The folder that relative paths start from.
+        price_table: Where prices are looked up by model.
+        settings: The adapter's settings.
+        prompt: A file with a prompt of your own, from the scenario's folder.
+        parameters: Sent with every ask if the adapter can; by default ``{temperature: 0}``.
+            ``response_format: {type: json_object}`` helps models that chat.
+        timeout_s: The time limit for an attempt, above 0, in seconds.
+        attempts: Attempts at most, after failures that may pass, at least 1.
+        history_characters: How much of each history it is shown, at least 200.
+        limit: The rate limit; none by default.
+        prices: What the model charges; by the scenario's table when left out.
+        cache: A file of its own for the replies, or false for none.
 
     Raises:
         ScenarioError: the adapter can't be used.

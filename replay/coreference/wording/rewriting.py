@@ -21,7 +21,7 @@ from replay.coreference.reading.words import comparable_words, content_words
 
 MIN_PROBABILITY = 0.6
 """That an edit makes the question better and names nothing wrong; below it, it is not made. See
-docs/coreference.md for what other values cost and bring."""
+docs/drift-measurements.md for what other values cost and bring."""
 MIN_PROBABILITY_VALID = 0.85
 """The same, of a question that isn't known to have drifted: as it is, it may well be understood. See
 docs/rewriting.md."""

@@ -42,7 +42,9 @@ class SweepSection(_Section):
     go_on: bool = False
     """Play all levels, also those after one that missed an objective."""
     low: PerSecond | None = None
+    """Where a search begins."""
     high: PerSecond | None = None
+    """The highest level that a search tries."""
     resolution: float = Field(default=0.1, gt=0, lt=1)
     """A search ends when the bounds are this close to each other, relative to the lower one."""
     confirm: int = Field(default=1, ge=1, le=5)
@@ -92,7 +94,7 @@ class LoadSection(_Section):
     """Turns to ask."""
     sweep: SweepSection | None = None
     slo: dict[str, Any] = Field(default_factory=dict)
-    """Objectives, as in ``latency_p99_s: 3``; see ``replay.play.load.objectives``."""
+    """Objectives, as in ``latency_p99_s: 3`` or ``f1_drop: 0.05``: what a level has to keep."""
     workers: Annotated[int, Field(ge=1), Processes] = 1
     """Processes that ask; 1 is this one."""
     keep_turns: int = Field(default=2_000_000, ge=0)

@@ -38,11 +38,13 @@ class ThinkTime(BaseModel):
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     kind: Literal["none", "fixed", "exponential", "lognormal", "recorded"] = "none"
+    """How the time is drawn; ``recorded`` takes it from the data's timestamps."""
     seconds: float | None = None
     """Of ``fixed``."""
     mean_s: float | None = None
     """Of ``exponential``; of ``lognormal`` either this or the median."""
     median_s: float | None = None
+    """Of ``lognormal``."""
     sigma: float | None = None
     """Of ``lognormal``: standard deviation of the natural logarithm; 68 % of the times lie within a factor of
     exp(sigma) of the median."""

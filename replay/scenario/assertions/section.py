@@ -21,14 +21,17 @@ class Assertion(BaseModel):
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", frozen=True, strict=False)
 
     metric: str = Field(min_length=1)
-    """A scorer's or judge's label, or an operational one; see ``operational_metrics``."""
+    """A scorer's or judge's label, or an operational one such as ``errors`` or ``latency_p95_s``."""
     policy: str | None = None
     """Each policy of the run when left out."""
     system: str | None = None
     """Each system of the run when left out."""
     depth: Annotated[DepthRange, BeforeValidator(read_depths)] = ALL_DEPTHS
+    """A depth, or a range as in ``>=3``, ``<=2`` or ``2-5``."""
     min: Bound | None = None
+    """What the number has to reach."""
     max: Bound | None = None
+    """What it may be at most."""
     max_unchecked: Annotated[float, Field(ge=0, le=1)] = 0.0
     """Of checks: the share of them that may have been impossible to look at, as skipped questions are."""
     compare: str | None = Field(default=None, min_length=1)
@@ -38,7 +41,7 @@ class Assertion(BaseModel):
     max_rise: Change | None = None
     """By how much it may be higher: for errors, latencies and costs."""
     significant: bool = False
-    """Fail only if the change is also unlikely to be chance; see ``evaluation``."""
+    """Fail only if the change is also unlikely to be chance: p at most 0.05 by a paired permutation test."""
 
     @model_validator(mode="after")
     def _says_one_thing(self) -> Self:

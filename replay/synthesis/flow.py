@@ -1,0 +1,278 @@
+"""
+Conversations through what documents carry: which question follows which, and how it leans on it.
+
+The first question of a conversation needs no context. After each, one of these comes next, whichever the whole
+set lacks most against the shares that are asked for: a question that leans on the one before, another of
+the same section, one of another section, or one that the passages don't answer.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, Literal
+
+import msgspec
+
+from replay.core.conversation import CANNOT_ANSWER, Conversation, Turn
+from replay.coreference.reading.words import content_words
+from replay.synthesis.filters import passage_of, with_neighbours
+from replay.synthesis.pool import Area
+from replay.synthesis.questions.fact import Fact
+from replay.synthesis.questions.undoing import Asked, Way, undone
+
+Move = Literal["lean", "elliptic", "same section", "other section", "unanswerable"]
+
+_MOVES: tuple[Move, ...] = ("lean", "elliptic", "same section", "other section", "unanswerable")
+_ELLIPTIC: frozenset[Way] = frozenset({"ellipsis", "why"})
+_OPENING = frozenset({"definition", "effect", "procedure", "list", "condition", "object", "item"})
+_LISTED = frozenset({"cell", "item"})
+"""Kinds of which a conversation has no more than a third: nobody asks for a table cell by cell."""
+_ABSENT = 0.5
+"""The share of a question's content words that one sentence may hold, for the question to have no answer there."""
+_AROUND = 4
+"""Areas to either side from which a question without answer is taken."""
+
+
+class Shares(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What share of the questions after the first is of each kind, as far as the documents carry it."""
+
+    anaphora: float = 0.35
+    """Questions with "it", "its", "that parameter", "the second one" for what was named before."""
+    ellipsis: float = 0.12
+    """Questions that leave out what was said before: "And a node?", "Why?"."""
+    unanswerable: float = 0.1
+    """Questions that the passages don't answer."""
+    shift: float = 0.15
+    """Questions about another section than the one before."""
+    yes_no: float = 0.3
+    """Questions to be answered by yes or no, of all."""
+
+    def __post_init__(self) -> None:
+        for name in self.__struct_fields__:
+            if not 0 <= getattr(self, name) <= 1:
+                raise ValueError(f"the share of {name} is {getattr(self, name)}; give a number from 0 to 1")
+        if (total := self.anaphora + self.ellipsis + self.unanswerable + self.shift) > 1:
+            raise ValueError(f"the shares of anaphora, ellipsis, unanswerable and shift sum to {total:g}; at most 1")
+
+
+@dataclass(slots=True)
+class _Count:
+    """What has been asked so far, in the whole set."""
+
+    later: int = 0
+    """Questions after the first."""
+    turns: int = 0
+    moves: Counter[Move] = field(default_factory=Counter)
+    yes_no: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    asked: Asked
+    move: Move
+
+
+def conversations_of(
+    areas: Sequence[Area], *, turns: int, shares: Shares, rng: random.Random
+) -> Iterator[Conversation]:
+    """
+    Yield conversations of *turns* turns, each answer used once, until the *areas* carry no more.
+
+    Areas take turns, those first where the most questions can be asked about what was asked about before.
+    """
+    left = [_Left(area=area, facts=list(area.facts)) for area in areas]
+    count = _Count()
+    made: Counter[int] = Counter()
+    while True:
+        open_areas = [i for i, one in enumerate(left) if not one.is_done]
+        if not open_areas:
+            return
+        at = max(open_areas, key=lambda i: (left[i].lasting - made[i] * turns * shares.anaphora, len(left[i].facts)))
+        one = left[at]
+        asked = _conversation(one, _near(areas, at), turns, shares, count, rng)
+        if asked is None:
+            one.is_done = True
+            continue
+        made[at] += 1
+        yield _built(one.area, asked, f"{asked[0].asked.fact.section.id.partition('#')[0]}:{made[at]}")
+
+
+def _near(areas: Sequence[Area], at: int) -> list[Fact]:
+    """Return what neighbouring areas answer."""
+    around = range(max(at - _AROUND, 0), min(at + _AROUND + 1, len(areas)))
+    return [fact for i in around if i != at for fact in areas[i].facts]
+
+
+@dataclass(slots=True, kw_only=True)
+class _Left:
+    area: Area
+    facts: list[Fact]
+    """Those whose answers no conversation has."""
+    is_done: bool = False
+
+    @property
+    def lasting(self) -> int:
+        """Return how many more questions can be asked about a thing once it was asked about."""
+        topics = Counter(fact.topic.key for fact in self.facts if fact.topic is not None and fact.kind not in _LISTED)
+        return sum(many - 1 for many in topics.values())
+
+
+def _conversation(
+    left: _Left, every: Sequence[Fact], turns: int, shares: Shares, count: _Count, rng: random.Random
+) -> list[_Choice] | None:
+    """Return the questions of one conversation, or None if what is left carries none; what it uses is taken."""
+    facts = list(left.facts)
+    openings = [fact for fact in facts if fact.kind in _OPENING] or facts
+    if not openings:
+        return None
+    topics = Counter(fact.topic.key for fact in facts if fact.topic is not None)
+    openings = [fact for fact in openings if fact.topic is not None and topics[fact.topic.key] > 2] or openings
+    chosen: list[_Choice] = []
+    trial = _Count(later=count.later, turns=count.turns, moves=Counter(count.moves), yes_no=count.yes_no)
+    first = _opening(openings, facts, rng)
+    chosen.append(_Choice(Asked(fact=first, question=first.question), "same section"))
+    trial.turns += 1
+    facts = _without(facts, first)
+    while len(chosen) < turns:
+        choice = _next(chosen, facts, every, left.area, turns, shares, trial, rng)
+        if choice is None:
+            return None
+        chosen.append(choice)
+        trial.later += 1
+        trial.turns += 1
+        trial.moves[choice.move] += 1
+        trial.yes_no += choice.asked.fact.kind == "yes-no"
+        if choice.move != "unanswerable":
+            facts = _without(facts, choice.asked.fact)
+    left.facts = facts
+    count.later, count.turns, count.moves, count.yes_no = trial.later, trial.turns, trial.moves, trial.yes_no
+    return chosen
+
+
+def _opening(openings: Sequence[Fact], facts: Sequence[Fact], rng: random.Random) -> Fact:
+    """Return an opening question of one of the sections with the most to ask."""
+    of_section = Counter(fact.section.id for fact in facts)
+    best = sorted(openings, key=lambda fact: -of_section[fact.section.id])[: max(3, len(openings) // 4)]
+    return rng.choice(best)
+
+
+def _without(facts: Sequence[Fact], used: Fact) -> list[Fact]:
+    return [fact for fact in facts if (fact.section.id, fact.start) != (used.section.id, used.start)]
+
+
+def _next(
+    chosen: Sequence[_Choice], facts: Sequence[Fact], every: Sequence[Fact], area: Area, turns: int,
+    shares: Shares, count: _Count, rng: random.Random,
+) -> _Choice | None:  # fmt: skip
+    """Return the question that comes next, of the kind that is most wanted among those there are."""
+    last = chosen[-1]
+    depth = len(chosen)
+    most_listed = max(turns // 3, 1)
+    found: dict[Move, list[Asked]] = {move: [] for move in _MOVES}
+    section = next(one.asked.fact.section for one in reversed(chosen) if one.move != "unanswerable")
+    listed = sum(one.asked.fact.kind in _LISTED for one in chosen)
+    for fact in facts:
+        if fact.kind in _LISTED and listed >= most_listed:
+            continue
+        if last.move != "unanswerable":
+            for asked in undone(fact, last.asked.fact, depth):
+                if asked.way not in _ELLIPTIC or last.move != "elliptic":
+                    found["elliptic" if asked.way in _ELLIPTIC else "lean"].append(asked)
+        move: Move = "same section" if fact.section.id == section.id else "other section"
+        if not fact.reason_for:
+            found[move].append(Asked(fact=fact, question=fact.question))
+    wanted: dict[Move, float] = {
+        "lean": shares.anaphora,
+        "elliptic": shares.ellipsis,
+        "unanswerable": shares.unanswerable,
+        "other section": shares.shift,
+    }
+    wanted["same section"] = 1 - sum(wanted.values())
+    lacking = {move: share * (count.later + 1) - count.moves[move] for move, share in wanted.items() if share > 0}
+    topics = Counter(fact.topic.key for fact in facts if fact.topic is not None)
+    lasting = frozenset(topic for topic, many in topics.items() if many > 1) if lacking["lean"] > 0 else frozenset()
+    wants_yes_no = count.yes_no < shares.yes_no * (count.turns + 1)
+    for move in sorted(lacking, key=lambda one: -lacking[one]):
+        if move == "unanswerable":
+            if last.move == "unanswerable" or depth < 2 or lacking[move] <= 0:
+                continue
+            absent = _unanswerable(chosen, every, area, rng)
+            if absent is not None:
+                return _Choice(absent, move)
+            continue
+        if found[move]:
+            return _Choice(_nearest(found[move], last.asked.fact, wants_yes_no, lasting, rng), move)
+    return None
+
+
+def _nearest(
+    options: Sequence[Asked], last: Fact, wants_yes_no: bool, lasting: frozenset[str], rng: random.Random
+) -> Asked:
+    """
+    Return one of *options*, most often the one whose answer follows soonest after the last.
+
+    Where questions are wanted that lean on others, what more can be asked about (*lasting*) comes first.
+    """
+
+    def far(asked: Asked) -> tuple[bool, bool, bool, bool, int]:
+        fact = asked.fact
+        gap = fact.start - last.start if fact.section.id == last.section.id else 10_000 + fact.start
+        ends = bool(lasting) and (fact.topic is None or fact.topic.key not in lasting)
+        repeats = fact.kind == last.kind and fact.kind != "yes-no" and not asked.references
+        return (not wants_yes_no and fact.kind == "yes-no", ends, repeats, gap < 0, abs(gap))
+
+    ordered = sorted(options, key=far)
+    return ordered[min(int(rng.expovariate(1.0)), len(ordered) - 1)]
+
+
+def _unanswerable(chosen: Sequence[_Choice], every: Sequence[Fact], area: Area, rng: random.Random) -> Asked | None:
+    """Return a question of other documents that no sentence of *area* comes near to answering."""
+    own = {section.id for section in area.sections}
+    texts = _lines(area)
+    for _ in range(20):
+        fact = rng.choice(every)
+        if fact.section.id in own or fact.kind in ("list", "item") or fact.reason_for:
+            continue
+        asked_for = frozenset(content_words(fact.question))
+        if asked_for and all(len(asked_for & text) / len(asked_for) <= _ABSENT for text in texts):
+            return Asked(fact=fact, question=fact.question)
+    return None
+
+
+@lru_cache(maxsize=4)
+def _lines(area: Area) -> list[frozenset[str]]:
+    return [frozenset(content_words(line)) for section in area.sections for line in section.text.split(". ")]
+
+
+def _built(area: Area, chosen: Sequence[_Choice], identity: str) -> Conversation:
+    answered = [one.asked.fact.section for one in chosen if one.move != "unanswerable"]
+    passages = tuple(passage_of(section) for section in with_neighbours(area.sections, answered))
+    turns, facts = [], []
+    for i, one in enumerate(chosen, 1):
+        fact, has_answer = one.asked.fact, one.move != "unanswerable"
+        turns.append(Turn(
+            id=f"{identity}#{i}", question=one.asked.question, standalone=fact.question,
+            gold_answers=fact.answers if has_answer else (CANNOT_ANSWER,),
+            gold_passages=(fact.section.id,) if has_answer else (),
+        ))  # fmt: skip
+        facts.append(_about(one))
+    return Conversation(
+        id=identity, title=area.title, turns=tuple(turns),
+        passages=passages, metadata={"synthesized": facts},
+    )  # fmt: skip
+
+
+def _about(one: _Choice) -> dict[str, Any]:
+    """Return what is known of a question by construction, as JSON values."""
+    fact = one.asked.fact
+    said: dict[str, Any] = {"kind": fact.kind, "move": one.move}
+    if one.move != "unanswerable":
+        said["answer"] = {"passage": fact.section.id, "start": fact.start, "end": fact.end}
+    if one.asked.references:
+        said["references"] = [msgspec.to_builtins(reference) for reference in one.asked.references]
+    return said
+

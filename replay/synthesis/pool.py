@@ -1,0 +1,152 @@
+"""All that can be asked of documents, after what is asked badly is left out, each reason counted."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePath
+
+from replay.coreference.reading.words import content_words
+from replay.synthesis.documents.document import Document, ItemList, Paragraph, Section, Sentence, Table
+from replay.synthesis.questions.blocks import facts_of_heading, facts_of_list, facts_of_table
+from replay.synthesis.questions.fact import Fact
+from replay.synthesis.questions.sentences import facts_of
+from replay.synthesis.questions.words import Vocabulary, vocabulary
+
+LONGEST_QUESTION = 28
+"""Words."""
+SMALLEST_PASSAGE = 3
+"""Sentences, items and cells that a section must have to be asked about."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Area:
+    """Documents of one folder that conversations go through: one, or several small ones."""
+
+    title: str
+    sections: tuple[Section, ...]
+    facts: tuple[Fact, ...]
+    """In the order of their answers, at most one a kind for each sentence."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Pool:
+    """What documents carry."""
+
+    areas: list[Area] = field(default_factory=list)
+    rejected: Counter[str] = field(default_factory=Counter)
+    """Questions and passages that were left out, by reason."""
+    documents: int = 0
+    sections: int = 0
+
+
+def pool_of(documents: Iterable[Document], *, least: int) -> Pool:
+    """Return the areas of *documents*, each with at least *least* answers where its folder has as many."""
+    pool = Pool()
+    asked: dict[str, list[Fact]] = defaultdict(list)
+    of_folder: dict[str, list[tuple[Document, list[Fact]]]] = defaultdict(list)
+    for document in documents:
+        pool.documents += 1
+        pool.sections += len(document.sections)
+        found = list(_facts_of_document(document, pool.rejected))
+        for fact in found:
+            asked[_normal(fact.question)].append(fact)
+        of_folder[str(PurePath(document.path).parent)].append((document, found))
+    ambiguous = {
+        id(fact) for same in asked.values() if len({fact.answers[0] for fact in same}) > 1 for fact in same
+    }
+    repeated = {id(fact) for same in asked.values() for fact in same[1:]} - ambiguous
+    pool.rejected["the same question has other answers elsewhere"] += len(ambiguous)
+    pool.rejected["asked before"] += len(repeated)
+    for folder in of_folder.values():
+        pool.areas += _areas(folder, ambiguous | repeated, least)
+    return pool
+
+
+def _areas(folder: Sequence[tuple[Document, list[Fact]]], left_out: set[int], least: int) -> Iterator[Area]:
+    """Yield the areas of one folder: a document with enough answers, or neighbours that have them together."""
+    sections: list[Section] = []
+    facts: list[Fact] = []
+    title = ""
+    for document, found in folder:
+        kept = [fact for fact in found if id(fact) not in left_out]
+        if not kept:
+            continue
+        title = title or document.title
+        sections += document.sections
+        facts += kept
+        if len({(fact.section.id, fact.start) for fact in facts}) >= least:
+            yield Area(title=title, sections=tuple(sections), facts=tuple(facts))
+            sections, facts, title = [], [], ""
+    if facts:
+        yield Area(title=title, sections=tuple(sections), facts=tuple(facts))
+
+
+def _facts_of_document(document: Document, rejected: Counter[str]) -> Iterator[Fact]:
+    sentences = [
+        sentence
+        for section in document.sections
+        for block in section.blocks
+        for paragraph in ((block,) if isinstance(block, Paragraph) else block.items if isinstance(block, ItemList) else ())
+        for sentence in paragraph.sentences
+    ]
+    of_document = vocabulary(document.title, (), sentences)
+    for section in document.sections:
+        if _size(section) < SMALLEST_PASSAGE:
+            rejected["passage too thin"] += 1
+            continue
+        known = of_document.under(section.headings)
+        for fact in _facts_of_section(section, known):
+            reason = _fault(fact)
+            if reason:
+                rejected[reason] += 1
+            else:
+                yield fact
+
+
+def _facts_of_section(section: Section, known: Vocabulary) -> Iterator[Fact]:
+    first = section.blocks[0] if section.blocks else None
+    if isinstance(first, Paragraph):
+        yield from facts_of_heading(section, [first])
+    before: Sentence | None = None
+    for block in section.blocks:
+        if isinstance(block, Table):
+            yield from facts_of_table(section, block)
+            before = None
+            continue
+        if isinstance(block, ItemList):
+            yield from facts_of_list(section, before, block, known)
+        for paragraph in (block,) if isinstance(block, Paragraph) else block.items:
+            last: Sentence | None = None
+            for sentence in paragraph.sentences:
+                yield from facts_of(section, sentence, known, last)
+                last = sentence
+        before = block.sentences[-1] if isinstance(block, Paragraph) else None
+
+
+def _size(section: Section) -> int:
+    return sum(
+        len(block.sentences) if isinstance(block, Paragraph) else len(block.items) if isinstance(block, ItemList)
+        else len(block.rows) * (len(block.header) - 1)
+        for block in section.blocks
+    )  # fmt: skip
+
+
+def _fault(fact: Fact) -> str:
+    """Return why *fact* is not asked; empty if nothing speaks against it."""
+    question, answer = fact.question, fact.answers[0]
+    if fact.section.text[fact.start : fact.end] != answer:
+        raise ValueError(f"{fact.section.id}: the answer to {question!r} does not stand at {fact.start}")
+    if len(question.split()) > LONGEST_QUESTION:
+        return "question too long"
+    if re.search(r"[*_~]{2}|\[|\]|&\w+;|\s[*_]\w|\w[*_]\s|[“”\"]\?$", question) or question.count("(") != question.count(")"):
+        return "markup or half a parenthesis in the question"
+    if fact.kind not in ("yes-no", "cell") and len(set(content_words(answer)) - set(content_words(question))) < 2:
+        return "the question gives the answer away"
+    return ""
+
+
+def _normal(question: str) -> str:
+    return " ".join(re.findall(r"\w+", question.lower()))

@@ -1,0 +1,64 @@
+"""What can be asked of a passage: a question, its answer's place, and how the question may come to lean on others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from replay.synthesis.documents.document import Section
+
+Kind = Literal[
+    "definition", "effect", "object", "amount", "time", "place", "reason", "condition", "procedure", "yes-no",
+    "list", "item", "cell", "difference",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Topic:
+    """The phrase of a question that says what it is about."""
+
+    text: str
+    """As it stands in the question: "the cache"."""
+    start: int
+    """Offset in the question."""
+    is_plural: bool = False
+    is_owner: bool = False
+    """Whether the phrase with the preposition before it can give way to a possessive: "the size of the cache"."""
+
+    @property
+    def key(self) -> str:
+        """Return what equal topics share: the words without article, in small letters."""
+        words = self.text.lower().split()
+        return " ".join(
+            words[1:] if len(words) > 1 and words[0] in ("the", "a", "an", "my", "each", "every") else words
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fact:
+    """One question that needs no context, and its answer."""
+
+    kind: Kind
+    question: str
+    answers: tuple[str, ...]
+    """A span of the section's text; then shorter ones that answer as well."""
+    start: int
+    """Offset of the first answer in the section's text."""
+    section: Section
+    topic: Topic | None = None
+    frame: str = ""
+    """The question with ``{}`` for *filler*; questions of one frame can be asked as "And ...?" after another."""
+    filler: str = ""
+    place: int = 0
+    """For an item of a list: which one, from 1; else 0."""
+    list_start: int = -1
+    """For an item and for its list: where the list begins in the section's text."""
+    reason_for: str = ""
+    """For a reason: the yes-or-no question whose "Why?" it is."""
+    is_denied: bool = False
+    """Whether a yes-or-no question is answered by no."""
+
+    @property
+    def end(self) -> int:
+        """Return the offset after the first answer in the section's text."""
+        return self.start + len(self.answers[0])

@@ -1,0 +1,65 @@
+"""``replay --help`` groups the verbs, and each verb's help opens with two examples that parse."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+import pytest
+import typer.main
+
+from replay.cli import app
+from replay.cli.verb_help import FIRST_WEEK, PANELS, VERB_HELP
+from tests.cli.command import replay_cli
+
+COMMAND: Any = typer.main.get_command(app)
+VERBS = [
+    path
+    for name, verb in COMMAND.commands.items()
+    for path in (name, *(f"{name} {below}" for below in getattr(verb, "commands", ())))
+]
+
+
+def test_every_verb_is_described_and_nothing_else():
+    assert sorted(VERB_HELP) == sorted(VERBS)
+    assert {verb.panel for verb in VERB_HELP.values()} == set(PANELS)
+    for name, verb in VERB_HELP.items():
+        assert len(verb.summary) <= 63, name
+        assert verb.summary.endswith("."), name
+
+
+def test_the_list_shows_the_first_week_first_and_each_verb_in_its_panel(tmp_path):
+    text = replay_cli("--help", cwd=tmp_path, env={}).stdout
+    _, *sections = text.split("\n\n")
+    panels = {section.split(":\n")[0]: section for section in sections if ":\n" in section}
+    assert [name for name in panels if name != "Options"] == list(PANELS)
+    assert panels[FIRST_WEEK].count("\n  ") == 6
+    for name, verb in VERB_HELP.items():
+        if " " not in name:
+            line = next(row for row in panels[verb.panel].split("\n") if row.split()[:1] == [name])
+            assert line.endswith(f"  {verb.summary}"), "not cut, not wrapped"
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_the_examples_come_before_everything_else_and_parse(verb, tmp_path):
+    examples = VERB_HELP[verb].examples
+    shown = replay_cli(*verb.split(), "--help", cwd=tmp_path).stdout
+    head = shown.split("\n\n")[1]
+    assert head == "\n".join(["Examples:", *(f"  {example}" for example in examples)])
+    for example in examples:
+        assert example.startswith(f"replay {verb}")
+        _parse(COMMAND, None, shlex.split(example))
+
+
+def _parse(command: Any, parent: Any, words: list[str]) -> None:
+    """Parse *words* as *command* does, down to the verb; raise the error that the program would show."""
+    name, *rest = words
+    context = command.make_context(name, list(rest), parent=parent)
+    if below := getattr(command, "commands", None):
+        verb = next(word for word in rest if word in below)
+        _parse(below[verb], context, rest[rest.index(verb) :])
+
+
+def test_an_example_with_a_wrong_option_would_be_noticed():
+    with pytest.raises(Exception, match="No such option"):
+        _parse(COMMAND, None, shlex.split("replay report --latx"))
