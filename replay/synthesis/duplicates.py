@@ -91,7 +91,8 @@ def without_duplicates(
         PluginError: datasketch is not installed.
     """
     repeated = duplicate_turns(conversations, threshold=threshold, seed=seed)
-    kept, left_out = [], []
+    kept: list[Conversation] = []
+    left_out: list[Conversation] = []
     for conversation in conversations:
         count = sum((conversation.id, depth) in repeated for depth in range(1, len(conversation.turns) + 1))
         (left_out if count > most * len(conversation.turns) else kept).append(conversation)
