@@ -63,8 +63,10 @@ ROOMS = {
     "coreference/service coreference users policies play",
     "integrations": "core core/settings datasets store scorers scorers/judges statistics "
     "scenario/assertions scenario report results runs viewer testing",
-    "synthesis": "",
     "synthesis/documents": "core",
+    "synthesis/questions": "coreference/reading synthesis/documents",
+    "synthesis": "core core/asking coreference/reading synthesis/documents synthesis/questions",
+    "synthesis/statistics": "core coreference/reading report report/plots synthesis",
     "integrations/deepeval": "core datasets scorers statistics report results runs",
     "integrations/inspect": "core core/settings core/asking scorers scorers/checks statistics policies play "
     "scenario report results runs",
@@ -73,7 +75,7 @@ ROOMS = {
     "cli": "core core/settings core/asking datasets scorers/judges statistics "
     "coreference/reading coreference/wording coreference/service coreference play "
     "play/load scenario/assertions scenario load report report/plots results runs web "
-    "viewer tables study/running study/pages cli/serving",
+    "viewer tables study/running study/pages synthesis synthesis/statistics cli/serving",
 }
 """Each room, and the rooms that it imports. A file's room is its folder below ``replay``."""
 

@@ -151,7 +151,7 @@ def clause(text: str, words: Sequence[Word], known: Vocabulary, start: int = 0) 
     ):
         return None  # "systems requiring authentication"
     found = _with_auxiliary(text, words, start, end) or _with_verb(text, words, start, end)
-    return None if found is None else replace(found, subject=known.lowered(found.subject))
+    return None if found is None else replace(found, subject=known.lower(found.subject))
 
 
 def _clause_of_you(text: str, words: Sequence[Word], start: int) -> Clause | None:
