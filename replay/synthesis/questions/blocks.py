@@ -121,7 +121,7 @@ def _asked_of_item(
     ):
         return None
     is_name = term.isupper() or term.split()[0] in known.names
-    if words[0] not in ("a", "an", "the") and not (is_name and (does or said[:1].isupper())):
+    if words[0] not in ("a", "an", "the") and not (does or (term.isupper() and said[:1].isupper())):
         return None
     if verb(term.split()[0].lower(), "base") is not None or (term.endswith("s") and not is_name):
         return None

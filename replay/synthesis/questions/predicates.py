@@ -131,7 +131,8 @@ def _of_being(told: Clause, ask: Callable[..., DocumentFact]) -> Iterator[Docume
         return
     first = rest.split()[0].lower()
     defines = first in ("a", "an", "the", "one") and len(rest.split()) > 2
-    if _PLURAL_DEFINITION.match(rest) if told.is_plural else defines:
+    is_act = verb(first, "participle") is not None and first != "set"
+    if _PLURAL_DEFINITION.match(rest) and not is_act if told.is_plural else defines:
         yield ask("definition", f"What {be} {subject}?", framed=True)
     if _USED.match(rest):
         yield ask("effect", f"What {be} {subject} used for?", framed=True)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
+from replay.coreference.reading.words import word_set
 from replay.synthesis.documents.document import SourceSection, SourceSentence
 from replay.synthesis.questions.clauses import clause, is_doing, noun_phrase, wish_of
 from replay.synthesis.questions.fact import DocumentFact, QuestionTopic
@@ -39,7 +40,11 @@ _LEAD = re.compile(
 )
 _BY_DEFAULT = re.compile(r"^By default,? ")
 _PLACED = re.compile(r"^(?P<said>(?:In|On|For|During|With|Within|Under) (?P<phrase>[^,.;:]{2,40})), (?=\w)")
+_NO_PLACES = word_set(
+    "fact general practice theory short particular addition contrast total summary case cases most"
+)
 _CONDITION = re.compile(r"^(?P<word>If|When|Once) (?P<said>[^,;:()]{6,110}), (?:then )?(?P<main>[\w`].*)$")
+_TWO_CLAUSES = re.compile(r" you (?:should|can|must|need|may|will)\b| and (?:are|were)\b")
 _WANTS = re.compile(r"you(?:'d| would)? (?:want|need|wish|like) to (?P<what>.+)$")
 _PURPOSE = re.compile(r"^(?:To|In order to) (?P<said>[^,;:()]{6,90}), (?P<main>[\w`].*)$")
 _MEANS = re.compile(
@@ -168,6 +173,8 @@ def _of_condition(found: re.Match[str], known: Vocabulary, source: Source) -> It
         return
     frame = f"{'What should I do' if is_doing(main) else 'What happens'} {word} {{}}?"
     condition = in_first_person(said)
+    if is_mine and _TWO_CLAUSES.search(said):
+        return
     question = frame.format(condition)
     topic = None
     if told is not None and not is_mine and told.subject in question:
@@ -182,7 +189,12 @@ def _of_statement(text: str, source: Source, known: Vocabulary) -> Iterator[Docu
         at, tail = default.end(), " by default"
     elif (placed := _PLACED.match(text, at)) is not None:
         phrase = placed["phrase"]
-        if points(phrase) or set(phrase.lower().split()) & BE or verb(phrase.split()[0].lower(), "gerund"):
+        if (
+            phrase.split()[0].lower() in _NO_PLACES
+            or points(phrase)
+            or set(phrase.lower().split()) & BE
+            or verb(phrase.split()[0].lower(), "gerund")
+        ):
             return
         at, tail = placed.end(), " " + in_first_person(placed["said"][:1].lower() + placed["said"][1:])
     words = words_of(source.sentence)
