@@ -42,6 +42,7 @@ from replay.cli.serve import serve
 from replay.cli.signals import install_signal_handlers
 from replay.cli.stress import stress
 from replay.cli.study import study
+from replay.cli.synthesize import synthesize
 from replay.cli.validate import validate
 from replay.cli.verb_help import VERB_HELP, PanelGroup
 from replay.cli.view import view
@@ -78,6 +79,7 @@ for _verb in (
     judge_file,
     drift,
     rewrite,
+    synthesize,
     serve,
 ):
     _name = _verb.__name__.replace("_", "-")

@@ -18,14 +18,17 @@ if TYPE_CHECKING:
 
 def synthesize(
     documents: Annotated[
-        list[Path], typer.Argument(metavar="DOCS", help="Files, folders and patterns of Markdown, HTML, PDF, ...")
+        list[Path],
+        typer.Argument(metavar="DOCS", help="Files, folders and patterns of Markdown, HTML, PDF, ..."),
     ],
     out: Annotated[
         Path, typer.Option("--out", "-o", metavar="FILE", help="Where to write the conversations.")
     ] = Path("conversations.jsonl"),
     conversations: Annotated[int, typer.Option("--conversations", "-n", min=1, help="How many.")] = 50,
     turns: Annotated[int, typer.Option("--turns", min=1, help="Questions of each.")] = 8,
-    seed: Annotated[int, typer.Option("--seed", help="Equal seeds and documents give equal conversations.")] = 0,
+    seed: Annotated[
+        int, typer.Option("--seed", help="Equal seeds and documents give equal conversations.")
+    ] = 0,
     preset: Annotated[
         str, typer.Option("--preset", metavar="NAME", help="Shares of question kinds: support, quac or ikat.")
     ] = "support",
@@ -34,7 +37,7 @@ def synthesize(
         typer.Option(
             "--share",
             metavar="KIND=SHARE",
-            help="anaphora, ellipsis, unanswerable, shift or yes_no, from 0 to 1; may be given several times.",
+            help="Of anaphora, ellipsis, unanswerable, shift or yes_no, from 0 to 1; may be given again.",
         ),
     ] = None,
     found_by: Annotated[
@@ -42,13 +45,15 @@ def synthesize(
         typer.Option(
             "--found-by",
             metavar="ADAPTER",
-            help="Ask only what this system answers from the passage: 'extractive', '{openai: {...}}', or none.",
+            help="Ask only what this system answers from a passage: extractive, '{openai: {...}}', or none.",
         ),
     ] = "extractive",
     resolver: Annotated[
         str,
         typer.Option(
-            "--resolver", metavar="NAME", help="Marks what it finds of what questions lean on; none marks nothing."
+            "--resolver",
+            metavar="NAME",
+            help="Marks what it finds of what questions lean on; none marks nothing.",
         ),
     ] = "embedded",
     largest_mb: Annotated[float, typer.Option("--largest-mb", min=0, help="Larger files are left out.")] = 20,
@@ -56,13 +61,12 @@ def synthesize(
     """
     Make conversations from documents: questions, standalone forms, answers with their passages.
 
-    No model is asked. The questions come from the grammar of the sentences, and lean on each other by pronouns
-    and by what they leave out, so that what each refers to is known.
+    No model is asked. The questions come from the grammar of the sentences, and lean on each other by
+    pronouns and by what they leave out, so that what each refers to is known.
     """
     from replay.core.errors import InputError
     from replay.datasets.native import write_native
-    from replay.synthesis.synthesize import Settings
-    from replay.synthesis.synthesize import synthesize as make
+    from replay.synthesis.synthesize import Settings, synthesize as make
 
     shares = _shares(preset, share or [])
     made = make(
@@ -136,5 +140,7 @@ def _report(made: Synthesis) -> list[str]:
     lines += [f"not asked: {count} ({reason})" for reason, count in made.rejected.most_common()]
     found = sum(count for name, count in made.references.items() if not name.endswith("not found"))
     if made.references:
-        lines.append(f"the resolver finds what is meant in {found} of {made.references.total()} questions that lean")
+        lines.append(
+            f"the resolver finds what is meant in {found} of {made.references.total()} questions that lean"
+        )
     return lines

@@ -146,6 +146,11 @@ VERB_HELP: dict[str, VerbHelp] = {
         "Show two data sets' figures side by side.",
         ("replay data compare talks.jsonl quac.json", "replay data compare a.jsonl b.jsonl --plot data.svg"),
     ),
+    "synthesize": VerbHelp(
+        "Data",
+        "Make conversations from documents.",
+        ("replay synthesize docs", "replay synthesize 'docs/*.md' -n 200 --turns 6 --out ours.jsonl"),
+    ),
     "study": VerbHelp(
         "People",
         "Let people talk with systems and judge them.",

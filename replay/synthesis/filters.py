@@ -1,4 +1,4 @@
-"""What a system and a resolver make of the questions: is each answered by its passage, is what it leans on found."""
+"""What a system and a resolver make of the questions: is the answer found, and what a question leans on?"""
 
 from __future__ import annotations
 
@@ -30,11 +30,12 @@ NOT_FOUND = "the system does not find the answer in its passage"
 FOUND_WITHOUT = "the system finds the answer without its passage"
 
 
-async def only_answered(areas: Iterable[Area], system: Adapter, rejected: Counter[str]) -> list[Area]:
+async def keep_answered(areas: Iterable[Area], system: Adapter, rejected: Counter[str]) -> list[Area]:
     """
-    Return *areas* with the facts that *system* answers from the standalone question, and not without the passage.
+    Return *areas* with the facts that *system* answers with the passage, and not without it.
 
-    It is shown the passage and its neighbours, then the neighbours alone. Others are counted in *rejected*.
+    It is asked the standalone question, and shown the passage with its neighbours, then these alone. Facts
+    that are left out are counted in *rejected*.
 
     Raises:
         AdapterError: the system can't be asked.
@@ -44,16 +45,17 @@ async def only_answered(areas: Iterable[Area], system: Adapter, rejected: Counte
     async with open_all([system]):
         for area in areas:
             of_section = [
-                (section, list(facts)) for section, facts in groupby(area.facts, key=lambda fact: fact.section)
+                (section, list(facts))
+                for section, facts in groupby(area.facts, key=lambda fact: fact.section)
             ]
             found = await asyncio.gather(
-                *(_answered(system, area, section, facts, rejected, gate) for section, facts in of_section)
+                *(_answered_of_section(system, area, section, facts, rejected, gate) for section, facts in of_section)
             )
             kept.append(replace(area, facts=tuple(fact for facts in found for fact in facts)))
     return kept
 
 
-async def _answered(
+async def _answered_of_section(
     system: Adapter, area: Area, section: Section, facts: Sequence[Fact], rejected: Counter[str],
     gate: asyncio.Semaphore,
 ) -> list[Fact]:  # fmt: skip
@@ -80,7 +82,9 @@ async def _replies(system: Adapter, name: str, shown: Sequence[Section], facts: 
     replies = []
     for fact in facts:
         async with open_session(system, conversation) as session:
-            replies.append((await usable_reply(session, ChatRequest(question=fact.question, history=(), depth=1))).text)
+            replies.append(
+                (await usable_reply(session, ChatRequest(question=fact.question, history=(), depth=1))).text
+            )
     return replies
 
 
@@ -88,7 +92,9 @@ def gives(reply: str, answers: Sequence[str]) -> bool:
     """Return whether *reply* holds most content words of one of *answers*."""
     said = set(content_words(reply))
     return any(
-        len(wanted & said) >= FOUND * len(wanted) for answer in answers if (wanted := set(content_words(answer)))
+        len(wanted & said) >= FOUND * len(wanted)
+        for answer in answers
+        if (wanted := set(content_words(answer)))
     )
 
 
@@ -105,12 +111,15 @@ def passage_of(section: Section) -> Passage:
     return Passage(id=section.id, text=section.text, title=" > ".join(section.headings))
 
 
-def marked(conversations: Sequence[Conversation], resolver: Resolver) -> tuple[list[Conversation], Counter[str]]:
+def mark_references(
+    conversations: Sequence[Conversation], resolver: Resolver
+) -> tuple[list[Conversation], Counter[str]]:
     """
-    Return *conversations* with what *resolver* makes of each reference, and how often it did ("pronoun found").
+    Return *conversations* with what *resolver* makes of each reference, and counts ("pronoun found").
 
     It reads the recorded conversation alone, without passages. ``found`` says that its antecedent shares a
-    content word with what stands there by construction, or with the question before where something was left out.
+    content word with what stands there by construction, or with the question before where something was left
+    out.
     """
     places = [
         (i, depth)
@@ -118,7 +127,9 @@ def marked(conversations: Sequence[Conversation], resolver: Resolver) -> tuple[l
         for depth, about in enumerate(conversation.metadata["synthesized"], 1)
         if "references" in about
     ]
-    documents = [recorded_document(conversations[i], depth, window=None, background=False) for i, depth in places]
+    documents = [
+        recorded_document(conversations[i], depth, window=None, background=False) for i, depth in places
+    ]
     counts: Counter[str] = Counter()
     marks: dict[tuple[int, int], bool] = {}
     for place, readings in zip(places, read_all(resolver, documents), strict=True):
@@ -128,7 +139,10 @@ def marked(conversations: Sequence[Conversation], resolver: Resolver) -> tuple[l
         meant = set(content_words(turn.question if left_out else reference["antecedent"]))
         marks[place] = any(meant & set(content_words(one.antecedent or "")) for one in readings)
         counts[f"{reference['way']} {'found' if marks[place] else 'not found'}"] += 1
-    return [_with_marks(one, {d: m for (i, d), m in marks.items() if i == at}) for at, one in enumerate(conversations)], counts
+    return [
+        _with_marks(one, {d: m for (i, d), m in marks.items() if i == at})
+        for at, one in enumerate(conversations)
+    ], counts
 
 
 def _with_marks(conversation: Conversation, marks: dict[int, bool]) -> Conversation:

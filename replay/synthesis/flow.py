@@ -1,9 +1,9 @@
 """
 Conversations through what documents carry: which question follows which, and how it leans on it.
 
-The first question of a conversation needs no context. After each, one of these comes next, whichever the whole
-set lacks most against the shares that are asked for: a question that leans on the one before, another of
-the same section, one of another section, or one that the passages don't answer.
+The first question of a conversation needs no context. After each, one of these comes next, whichever the
+whole set lacks most against the shares that are asked for: a question that leans on the one before, another
+of the same section, one of another section, or one that the passages don't answer.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from replay.coreference.reading.words import content_words
 from replay.synthesis.filters import passage_of, with_neighbours
 from replay.synthesis.pool import Area
 from replay.synthesis.questions.fact import Fact
-from replay.synthesis.questions.undoing import Asked, Way, undone
+from replay.synthesis.questions.undoing import QuestionForm, Way, lean_on
 
 Move = Literal["lean", "elliptic", "same section", "other section", "unanswerable"]
 
@@ -32,7 +32,7 @@ _OPENING = frozenset({"definition", "effect", "procedure", "list", "condition", 
 _LISTED = frozenset({"cell", "item"})
 """Kinds of which a conversation has no more than a third: nobody asks for a table cell by cell."""
 _ABSENT = 0.5
-"""The share of a question's content words that one sentence may hold, for the question to have no answer there."""
+"""A question has no answer in a sentence that holds at most this share of its content words."""
 _AROUND = 4
 """Areas to either side from which a question without answer is taken."""
 
@@ -56,7 +56,9 @@ class Shares(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"the share of {name} is {getattr(self, name)}; give a number from 0 to 1")
         if (total := self.anaphora + self.ellipsis + self.unanswerable + self.shift) > 1:
-            raise ValueError(f"the shares of anaphora, ellipsis, unanswerable and shift sum to {total:g}; at most 1")
+            raise ValueError(
+                f"the shares of anaphora, ellipsis, unanswerable and shift sum to {total:g}; at most 1"
+            )
 
 
 @dataclass(slots=True)
@@ -72,7 +74,7 @@ class _Count:
 
 @dataclass(frozen=True, slots=True)
 class _Choice:
-    asked: Asked
+    asked: QuestionForm
     move: Move
 
 
@@ -82,23 +84,23 @@ def conversations_of(
     """
     Yield conversations of *turns* turns, each answer used once, until the *areas* carry no more.
 
-    Areas take turns, those first where the most questions can be asked about what was asked about before.
+    The areas with the most to ask come first.
     """
-    left = [_Left(area=area, facts=list(area.facts)) for area in areas]
+    left = [_Remainder(area=area, facts=list(area.facts)) for area in areas]
     count = _Count()
     made: Counter[int] = Counter()
     while True:
         open_areas = [i for i, one in enumerate(left) if not one.is_done]
         if not open_areas:
             return
-        at = max(open_areas, key=lambda i: (left[i].lasting - made[i] * turns * shares.anaphora, len(left[i].facts)))
+        at = max(open_areas, key=lambda i: left[i].richness)
         one = left[at]
         asked = _conversation(one, _near(areas, at), turns, shares, count, rng)
         if asked is None:
             one.is_done = True
             continue
         made[at] += 1
-        yield _built(one.area, asked, f"{asked[0].asked.fact.section.id.partition('#')[0]}:{made[at]}")
+        yield _build(one.area, asked, f"{asked[0].asked.fact.section.id.partition('#')[0]}:{made[at]}")
 
 
 def _near(areas: Sequence[Area], at: int) -> list[Fact]:
@@ -108,33 +110,36 @@ def _near(areas: Sequence[Area], at: int) -> list[Fact]:
 
 
 @dataclass(slots=True, kw_only=True)
-class _Left:
+class _Remainder:
     area: Area
     facts: list[Fact]
     """Those whose answers no conversation has."""
     is_done: bool = False
 
     @property
-    def lasting(self) -> int:
-        """Return how many more questions can be asked about a thing once it was asked about."""
-        topics = Counter(fact.topic.key for fact in self.facts if fact.topic is not None and fact.kind not in _LISTED)
-        return sum(many - 1 for many in topics.values())
+    def richness(self) -> int:
+        """Return how much can be asked that leans on other questions, or needs more than yes or no."""
+        facts = [fact for fact in self.facts if fact.kind not in _LISTED]
+        topics = Counter(fact.topic.key for fact in facts if fact.topic is not None)
+        return 2 * sum(many - 1 for many in topics.values()) + sum(fact.kind != "yes-no" for fact in facts)
 
 
 def _conversation(
-    left: _Left, every: Sequence[Fact], turns: int, shares: Shares, count: _Count, rng: random.Random
+    left: _Remainder, every: Sequence[Fact], turns: int, shares: Shares, count: _Count, rng: random.Random
 ) -> list[_Choice] | None:
-    """Return the questions of one conversation, or None if what is left carries none; what it uses is taken."""
+    """Return the questions of one conversation, and take them from *left*; None if it carries none."""
     facts = list(left.facts)
     openings = [fact for fact in facts if fact.kind in _OPENING] or facts
     if not openings:
         return None
     topics = Counter(fact.topic.key for fact in facts if fact.topic is not None)
-    openings = [fact for fact in openings if fact.topic is not None and topics[fact.topic.key] > 2] or openings
+    openings = [
+        fact for fact in openings if fact.topic is not None and topics[fact.topic.key] > 2
+    ] or openings
     chosen: list[_Choice] = []
     trial = _Count(later=count.later, turns=count.turns, moves=Counter(count.moves), yes_no=count.yes_no)
     first = _opening(openings, facts, rng)
-    chosen.append(_Choice(Asked(fact=first, question=first.question), "same section"))
+    chosen.append(_Choice(QuestionForm(fact=first, question=first.question), "same section"))
     trial.turns += 1
     facts = _without(facts, first)
     while len(chosen) < turns:
@@ -172,19 +177,19 @@ def _next(
     last = chosen[-1]
     depth = len(chosen)
     most_listed = max(turns // 3, 1)
-    found: dict[Move, list[Asked]] = {move: [] for move in _MOVES}
+    found: dict[Move, list[QuestionForm]] = {move: [] for move in _MOVES}
     section = next(one.asked.fact.section for one in reversed(chosen) if one.move != "unanswerable")
     listed = sum(one.asked.fact.kind in _LISTED for one in chosen)
     for fact in facts:
         if fact.kind in _LISTED and listed >= most_listed:
             continue
         if last.move != "unanswerable":
-            for asked in undone(fact, last.asked.fact, depth):
+            for asked in lean_on(fact, last.asked.fact, depth):
                 if asked.way not in _ELLIPTIC or last.move != "elliptic":
                     found["elliptic" if asked.way in _ELLIPTIC else "lean"].append(asked)
         move: Move = "same section" if fact.section.id == section.id else "other section"
         if not fact.reason_for:
-            found[move].append(Asked(fact=fact, question=fact.question))
+            found[move].append(QuestionForm(fact=fact, question=fact.question))
     wanted: dict[Move, float] = {
         "lean": shares.anaphora,
         "elliptic": shares.ellipsis,
@@ -192,44 +197,51 @@ def _next(
         "other section": shares.shift,
     }
     wanted["same section"] = 1 - sum(wanted.values())
-    lacking = {move: share * (count.later + 1) - count.moves[move] for move, share in wanted.items() if share > 0}
+    lacking = {
+        move: share * (count.later + 1) - count.moves[move] for move, share in wanted.items() if share > 0
+    }
     topics = Counter(fact.topic.key for fact in facts if fact.topic is not None)
-    lasting = frozenset(topic for topic, many in topics.items() if many > 1) if lacking["lean"] > 0 else frozenset()
+    lasting = (
+        frozenset(topic for topic, many in topics.items() if many > 1) if lacking["lean"] > 0 else frozenset()
+    )
     wants_yes_no = count.yes_no < shares.yes_no * (count.turns + 1)
-    for move in sorted(lacking, key=lambda one: -lacking[one]):
-        if move == "unanswerable":
-            if last.move == "unanswerable" or depth < 2 or lacking[move] <= 0:
+    for may_be_yes_no in (wants_yes_no, True):
+        for move in sorted(lacking, key=lambda one: -lacking[one]):
+            if move == "unanswerable":
+                if last.move == "unanswerable" or depth < 2 or lacking[move] <= 0:
+                    continue
+                absent = _unanswerable(chosen, every, area, rng)
+                if absent is not None:
+                    return _Choice(absent, move)
                 continue
-            absent = _unanswerable(chosen, every, area, rng)
-            if absent is not None:
-                return _Choice(absent, move)
-            continue
-        if found[move]:
-            return _Choice(_nearest(found[move], last.asked.fact, wants_yes_no, lasting, rng), move)
+            leans = move in ("lean", "elliptic") and lacking[move] > 0
+            options = [one for one in found[move] if leans or may_be_yes_no or one.fact.kind != "yes-no"]
+            if options:
+                return _Choice(_nearest(options, last.asked.fact, lasting, rng), move)
     return None
 
 
-def _nearest(
-    options: Sequence[Asked], last: Fact, wants_yes_no: bool, lasting: frozenset[str], rng: random.Random
-) -> Asked:
+def _nearest(options: Sequence[QuestionForm], last: Fact, lasting: frozenset[str], rng: random.Random) -> QuestionForm:
     """
     Return one of *options*, most often the one whose answer follows soonest after the last.
 
     Where questions are wanted that lean on others, what more can be asked about (*lasting*) comes first.
     """
 
-    def far(asked: Asked) -> tuple[bool, bool, bool, bool, int]:
+    def far(asked: QuestionForm) -> tuple[bool, bool, bool, int]:
         fact = asked.fact
         gap = fact.start - last.start if fact.section.id == last.section.id else 10_000 + fact.start
         ends = bool(lasting) and (fact.topic is None or fact.topic.key not in lasting)
         repeats = fact.kind == last.kind and fact.kind != "yes-no" and not asked.references
-        return (not wants_yes_no and fact.kind == "yes-no", ends, repeats, gap < 0, abs(gap))
+        return (ends, repeats, gap < 0, abs(gap))
 
     ordered = sorted(options, key=far)
     return ordered[min(int(rng.expovariate(1.0)), len(ordered) - 1)]
 
 
-def _unanswerable(chosen: Sequence[_Choice], every: Sequence[Fact], area: Area, rng: random.Random) -> Asked | None:
+def _unanswerable(
+    chosen: Sequence[_Choice], every: Sequence[Fact], area: Area, rng: random.Random
+) -> QuestionForm | None:
     """Return a question of other documents that no sentence of *area* comes near to answering."""
     own = {section.id for section in area.sections}
     texts = _lines(area)
@@ -239,7 +251,7 @@ def _unanswerable(chosen: Sequence[_Choice], every: Sequence[Fact], area: Area, 
             continue
         asked_for = frozenset(content_words(fact.question))
         if asked_for and all(len(asked_for & text) / len(asked_for) <= _ABSENT for text in texts):
-            return Asked(fact=fact, question=fact.question)
+            return QuestionForm(fact=fact, question=fact.question)
     return None
 
 
@@ -248,7 +260,7 @@ def _lines(area: Area) -> list[frozenset[str]]:
     return [frozenset(content_words(line)) for section in area.sections for line in section.text.split(". ")]
 
 
-def _built(area: Area, chosen: Sequence[_Choice], identity: str) -> Conversation:
+def _build(area: Area, chosen: Sequence[_Choice], identity: str) -> Conversation:
     answered = [one.asked.fact.section for one in chosen if one.move != "unanswerable"]
     passages = tuple(passage_of(section) for section in with_neighbours(area.sections, answered))
     turns, facts = [], []
@@ -275,4 +287,3 @@ def _about(one: _Choice) -> dict[str, Any]:
     if one.asked.references:
         said["references"] = [msgspec.to_builtins(reference) for reference in one.asked.references]
     return said
-

@@ -66,7 +66,7 @@ def pool_of(documents: Iterable[Document], *, least: int) -> Pool:
 
 
 def _areas(folder: Sequence[tuple[Document, list[Fact]]], left_out: set[int], least: int) -> Iterator[Area]:
-    """Yield the areas of one folder: a document with enough answers, or neighbours that have them together."""
+    """Yield the areas of one folder: a document with enough answers, or neighbours that have them."""
     sections: list[Section] = []
     facts: list[Fact] = []
     title = ""
@@ -89,7 +89,9 @@ def _facts_of_document(document: Document, rejected: Counter[str]) -> Iterator[F
         sentence
         for section in document.sections
         for block in section.blocks
-        for paragraph in ((block,) if isinstance(block, Paragraph) else block.items if isinstance(block, ItemList) else ())
+        for paragraph in (
+            (block,) if isinstance(block, Paragraph) else block.items if isinstance(block, ItemList) else ()
+        )
         for sentence in paragraph.sentences
     ]
     of_document = vocabulary(document.title, (), sentences)
@@ -127,11 +129,15 @@ def _facts_of_section(section: Section, known: Vocabulary) -> Iterator[Fact]:
 
 
 def _size(section: Section) -> int:
-    return sum(
-        len(block.sentences) if isinstance(block, Paragraph) else len(block.items) if isinstance(block, ItemList)
-        else len(block.rows) * (len(block.header) - 1)
-        for block in section.blocks
-    )  # fmt: skip
+    size = 0
+    for block in section.blocks:
+        if isinstance(block, Paragraph):
+            size += len(block.sentences)
+        elif isinstance(block, ItemList):
+            size += len(block.items)
+        else:
+            size += len(block.rows) * (len(block.header) - 1)
+    return size
 
 
 def _fault(fact: Fact) -> str:
@@ -141,9 +147,14 @@ def _fault(fact: Fact) -> str:
         raise ValueError(f"{fact.section.id}: the answer to {question!r} does not stand at {fact.start}")
     if len(question.split()) > LONGEST_QUESTION:
         return "question too long"
-    if re.search(r"[*_~]{2}|\[|\]|&\w+;|\s[*_]\w|\w[*_]\s|[“”\"]\?$", question) or question.count("(") != question.count(")"):
+    if re.search(r"[*_~]{2}|\[|\]|&\w+;|\s[*_]\w|\w[*_]\s|[“”\"]\?$", question) or question.count(
+        "("
+    ) != question.count(")"):
         return "markup or half a parenthesis in the question"
-    if fact.kind not in ("yes-no", "cell") and len(set(content_words(answer)) - set(content_words(question))) < 2:
+    if (
+        fact.kind not in ("yes-no", "cell")
+        and len(set(content_words(answer)) - set(content_words(question))) < 2
+    ):
         return "the question gives the answer away"
     return ""
 

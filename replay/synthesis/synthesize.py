@@ -20,7 +20,7 @@ from replay.core.errors import DatasetError, InputError
 from replay.coreference.reading.resolver import Resolver
 from replay.synthesis.documents.document import Document
 from replay.synthesis.documents.read import LARGEST_MB, read_documents
-from replay.synthesis.filters import marked, only_answered
+from replay.synthesis.filters import keep_answered, mark_references
 from replay.synthesis.flow import Shares, conversations_of
 from replay.synthesis.pool import pool_of
 
@@ -98,24 +98,29 @@ def synthesize(
 
     pool = pool_of(documents(), least=settings.turns)
     if not pool.documents:
-        raise InputError("; ".join(str(error) for error in unread[:3]) or "no documents were found; check the paths")
+        raise InputError(
+            "; ".join(str(error) for error in unread[:3]) or "no documents were found; check the paths"
+        )
     areas = pool.areas
     if system is not None:
-        areas = asyncio.run(only_answered(areas, system, pool.rejected))
+        areas = asyncio.run(keep_answered(areas, system, pool.rejected))
     made = list(
         islice(
-            conversations_of(areas, turns=settings.turns, shares=settings.shares, rng=random.Random(settings.seed)),
+            conversations_of(
+                areas, turns=settings.turns, shares=settings.shares, rng=random.Random(settings.seed)
+            ),
             settings.conversations,
         )
     )
     if len(made) < settings.conversations:
         raise InputError(
-            f"these documents carry {len(made)} conversations of {settings.turns} turns, and {settings.conversations} "
-            f"are asked for; ask for {len(made)}, for fewer turns, or give more documents"
+            f"these documents carry {len(made)} conversations of {settings.turns} turns, and "
+            f"{settings.conversations} are asked for; "
+            f"ask for {len(made)}, for fewer turns, or give more documents"
         )
     references: Counter[str] = Counter()
     if resolver is not None:
-        made, references = marked(made, resolver)
+        made, references = mark_references(made, resolver)
     return Synthesis(
         conversations=made, documents=pool.documents, sections=pool.sections,
         questions=sum(len(area.facts) for area in areas), rejected=+pool.rejected, unread=unread,

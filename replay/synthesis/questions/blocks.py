@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 
 from replay.coreference.reading.words import content_words, word_set
 from replay.synthesis.documents.document import ItemList, Paragraph, Section, Sentence, Table
-from replay.synthesis.questions.clauses import clause
-from replay.synthesis.questions.fact import Fact, Topic
-from replay.synthesis.questions.sentences import is_doing, names_something, wanted
+from replay.synthesis.questions.clauses import clause, is_doing, wish_of
+from replay.synthesis.questions.fact import Fact, Kind, Topic
+from replay.synthesis.questions.naming import names_something
 from replay.synthesis.questions.verbs import verb
 from replay.synthesis.questions.words import (
     CONJUNCTIONS,
@@ -26,14 +26,16 @@ LONGEST_CELL = 25
 """Words of a cell that is an answer."""
 
 _SUPPORTS = re.compile(
-    r" (?:the following|these|several|two|three|four|five|six)(?: different)?(?P<what>(?: [a-z-]+){0,2} [a-z-]+s)$"
+    r" (?:the following|these|several|two|three|four|five|six)(?: different)?"
+    r"(?P<what>(?: [a-z-]+){0,2} [a-z-]+s)$"
 )
 _THERE_ARE = re.compile(
-    r"^There are (?:\w+ )?(?P<what>(?:[a-z-]+ )?(?:ways|types|kinds|modes|options|methods|levels|stages|phases|categories))"
-    r" (?P<after>(?:to|of|for) [^:;,()]{3,60})$"
+    r"^There are (?:\w+ )?(?P<what>(?:[a-z-]+ )?(?:ways|types|kinds|modes|options|methods|levels|stages"
+    r"|phases|categories)) (?P<after>(?:to|of|for) [^:;,()]{3,60})$"
 )
 _FOLLOWING = re.compile(
-    r"^The following (?P<what>(?:[a-z-]+ ){0,3}[a-z-]+s) (?P<be>are|can be|must be|should be) (?P<state>[^:;,()]{3,60})$"
+    r"^The following (?P<what>(?:[a-z-]+ ){0,3}[a-z-]+s) (?P<be>are|can be|must be|should be)"
+    r" (?P<state>[^:;,()]{3,60})$"
 )
 _ITEM = re.compile(r"^(?P<term>[^:–—.,;()]{2,50}?)(?P<mark>:| [-–—])\s+(?=\S)")
 _NO_TERMS = word_set(
@@ -41,19 +43,19 @@ _NO_TERMS = word_set(
 )
 _KINDS = word_set(
     """
-    parameter option flag field setting variable command argument attribute property key function method event status
-    role permission environment plan metric label annotation resource type feature tool plugin component service
-    header endpoint operator directive keyword
+    parameter option flag field setting variable command argument attribute property key function method
+    event status role permission environment plan metric label annotation resource type feature tool
+    plugin component service header endpoint operator directive keyword
     """
 )
 """Headers of a first column that say what its cells are: "the retries parameter"."""
 _DESCRIBES = word_set("description meaning purpose explanation details summary definition usage")
 _COLUMNS = word_set(
     """
-    default type format unit units limit price cost fee size port status version license licence duration minimum maximum
-    range capacity owner author location address phone email deadline frequency role language code region retention
-    priority value syntax interval timeout quota population capital height length weight width distance year date
-    currency manufacturer model colour color category scope
+    default type format unit units limit price cost fee size port status version license licence duration
+    minimum maximum range capacity owner author location address phone email deadline frequency role
+    language code region retention priority value syntax interval timeout quota population capital height
+    length weight width distance year date currency manufacturer model colour color category scope
     """
 )
 """Last words of the headers that are asked for: "What is the retention of ...?"."""
@@ -80,10 +82,10 @@ def facts_of_list(
             continue
         term, said = named["term"].strip(), item.text[named.end() :]
         is_literal = any(at == 0 and stop >= named.end("term") for at, stop in item.literals)
-        asked = _asked_of_item(term, said, is_literal, kind, known)
-        if asked is None:
+        question = _asked_of_item(term, said, is_literal, kind, known)
+        if question is None:
             continue
-        thing, frame = asked
+        thing, frame = question
         yield Fact(
             kind="item", question=frame.format(thing), answers=(said,), start=item.start + named.end(),
             section=section, frame=frame, filler=thing, place=place, list_start=start,
@@ -94,13 +96,12 @@ def facts_of_list(
 def _asked_of_item(
     term: str, said: str, is_literal: bool, kind: str, known: Vocabulary
 ) -> tuple[str, str] | None:
-    """Return what an item ``term: said`` defines, and the question with a gap for it; None where it defines nothing."""
+    """Return what an item ``term: said`` defines, and the question with a gap for it; None for neither."""
     words = [word.strip(",.").lower() for word in said.split()]
     does = verb(words[0], "third") is not None
     if (
         len(words) < 3
-        or (not does
-        and verb(words[0], "base") is not None)
+        or (not does and verb(words[0], "base") is not None)
         or words[0] in CONJUNCTIONS | PREPOSITIONS | LEANING
     ):
         return None
@@ -167,13 +168,14 @@ def facts_of_table(section: Section, table: Table) -> Iterator[Fact]:
             if not frame or not said or len(said.split()) > LONGEST_CELL:
                 continue
             yield Fact(
-                kind=kind_of, question=frame.format(thing), answers=(cell.text,), start=cell.start, section=section,
-                frame=frame, filler=thing, is_denied=kind_of == "yes-no" and said.lower() in _NO,
+                kind=kind_of, question=frame.format(thing), answers=(cell.text,), start=cell.start,
+                section=section, frame=frame, filler=thing,
+                is_denied=kind_of == "yes-no" and said.lower() in _NO,
                 topic=Topic(text=thing, start=frame.index("{"), is_owner=" of {}" in frame),
             )  # fmt: skip
 
 
-def _asked_of_cell(header: str, said: str) -> tuple[str, str]:
+def _asked_of_cell(header: str, said: str) -> tuple[str, Kind]:
     low = header.lower()
     if not re.fullmatch(r"[A-Za-z][A-Za-z -]{2,30}", header) or len(low.split()) > 3:
         return "", "cell"
@@ -194,7 +196,7 @@ def _asked_of_cell(header: str, said: str) -> tuple[str, str]:
 
 
 def _kind_of(heading: str) -> str:
-    """Return what the things under *heading* are, one of them: "parameter" of "Query parameters"; empty if unknown."""
+    """Return what one of the things under *heading* is: "parameter" of "Query parameters"; else empty."""
     words = heading.lower().split()
     last = words[-1] if words else ""
     return next(
@@ -211,7 +213,7 @@ def facts_of_heading(section: Section, paragraphs: Sequence[Paragraph]) -> Itera
     base = verb(first.lower(), "gerund") or verb(first.lower(), "base")
     if base is None or not thing or "," in thing or " and " in thing:
         return
-    do = wanted(f"{base} {thing}")
+    do = wish_of(f"{base} {thing}")
     opening = paragraphs[0].sentences[0]
     if do is None or not opening.text.endswith(".") or len(opening.text.split()) < 5:
         return
@@ -220,5 +222,9 @@ def facts_of_heading(section: Section, paragraphs: Sequence[Paragraph]) -> Itera
     shares = purpose is not None and set(content_words(purpose["what"])) & set(content_words(said))
     if shares or (is_doing(imperative) and not imperative.startswith("you ")):
         yield Fact(
-            kind="procedure", question=f"How do I {do}?", answers=(opening.text,), start=opening.start, section=section
-        )  # fmt: skip
+            kind="procedure",
+            question=f"How do I {do}?",
+            answers=(opening.text,),
+            start=opening.start,
+            section=section,
+        )

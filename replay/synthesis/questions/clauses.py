@@ -23,6 +23,7 @@ from replay.synthesis.questions.words import (
     Vocabulary,
     Word,
     in_first_person,
+    looks_plural,
 )
 
 _INSIDE_A_SUBJECT = word_set("of for in between with on")
@@ -31,23 +32,28 @@ _OBJECT_STARTS = (
     | PREPOSITIONS
     | word_set(
         """
-        you your to that whether how when if what multiple several many more additional new existing only one two
-        three four five different certain specific other another zero its their various certain additional
+        you your to that whether how when if what multiple several many more additional new existing only
+        one two three four five different certain specific other another zero its their various certain
+        additional
         """
     )
 )
 _ENDS_A_REST = re.compile(
     r",?\s+(?:because|so that|since|although|though|unless|whereas|while|but|which|including|such as)\s"
     r"|,?\s(?:and|or) (?:it|they|you|then)\s"
-    r"|,\s(?:and|so|if|when|where|or|for example|making|allowing|ensuring|meaning)\s|;|:\s|\s[-–—]+\s|\s\([^()]*\)$|,\s\w+ing\s"
+    r"|,\s(?:and|so|if|when|where|or|for example|making|allowing|ensuring|meaning)\s"
+    r"|;|:\s|\s[-–—]+\s|\s\([^()]*\)$|,\s\w+ing\s"
 )
 """What may end a clause early."""
 _NO_PLAIN_END = re.compile(
-    r"[,;()–—\"“”]|\. |\b(?:and|or) (?:\w+ly )?(?:is|are|was|were|can|must|will|should|has|have|had|does|do|did)\b"
+    r"[,;()–—\"“”]|\. "
+    r"|\b(?:and|or) (?:\w+ly )?(?:is|are|was|were|can|must|will|should|has|have|had|does|do|did)\b"
 )
 """What a clause of ours never holds: lists are cut nowhere, and neither are parentheses."""
 LONGEST_SUBJECT = 9
 LONGEST_REST = 16
+LONGEST_WISH = 14
+_OFFERS = word_set("can should must need have may could")
 _OF_SEVERAL = word_set("some many most several both all")
 _NEGATIONS = word_set("not never")
 _NOT_ASKED = word_set(
@@ -76,11 +82,16 @@ class Clause:
     """Whether the sentence says more of it than *rest* does."""
 
     @property
+    def is_mine(self) -> bool:
+        """Return whether it is about the reader, who is "you" in the document and "I" in a question."""
+        return self.subject == "I"
+
+    @property
     def predicate(self) -> str:
         """Return verb and rest."""
         return f"{self.verb} {self.rest}".strip()
 
-    def asked(self, word: str = "", predicate: str | None = None) -> str:
+    def question(self, word: str = "", predicate: str | None = None) -> str:
         """Return the question that begins with *word* ("why"), about *predicate* instead of the whole one."""
         said = self.predicate if predicate is None else predicate
         parts = (word, self.auxiliary, self.subject, said)
@@ -113,11 +124,11 @@ def subject_end(words: Sequence[Word], start: int) -> int:
 
 
 def clause(text: str, words: Sequence[Word], known: Vocabulary, start: int = 0) -> Clause | None:
-    """Return the clause of *text* whose subject begins with the word at *start*, or None where it isn't plain."""
+    """Return the clause of *text* that begins with the word at *start*, or None where it isn't plain."""
     if start >= len(words):
         return None
     if words[start].low == "you":
-        return _said_of_you(text, words, start)
+        return _clause_of_you(text, words, start)
     if words[start].is_adverb or (
         not words[start].is_literal
         and verb(words[start].low, "base") is not None
@@ -129,15 +140,21 @@ def clause(text: str, words: Sequence[Word], known: Vocabulary, start: int = 0) 
         return None
     if words[start].low == "no":
         return None
+    if (
+        start + 1 < len(words)
+        and verb(words[start].low, "third") is not None
+        and words[start + 1].low in DETERMINERS
+    ):
+        return None  # "Returns an array"
     if any(
-        _looks_plural(one) and verb(two.low, "gerund") is not None for one, two in pairwise(words[start:end])
+        looks_plural(one) and verb(two.low, "gerund") is not None for one, two in pairwise(words[start:end])
     ):
         return None  # "systems requiring authentication"
     found = _with_auxiliary(text, words, start, end) or _with_verb(text, words, start, end)
     return None if found is None else replace(found, subject=known.lowered(found.subject))
 
 
-def _said_of_you(text: str, words: Sequence[Word], start: int) -> Clause | None:
+def _clause_of_you(text: str, words: Sequence[Word], start: int) -> Clause | None:
     said = [word.low for word in words[start + 1 : start + 5]]
     if not said:
         return None
@@ -229,7 +246,7 @@ def _adverbs(words: Sequence[Word], at: int) -> tuple[list[str], int]:
 
 
 def _with_verb(text: str, words: Sequence[Word], start: int, end: int) -> Clause | None:
-    """Return the clause whose verb is a word that could stand in its subject too, seen from what follows it."""
+    """Return the clause whose verb could stand in its subject too, as told by what follows it."""
     for at in range(start + 1, min(end + 2, len(words) - 1)):
         word, after = words[at], words[at + 1]
         if word.is_literal or not word.text.islower() or word.low in AUXILIARIES:
@@ -278,7 +295,8 @@ def _with_verb(text: str, words: Sequence[Word], start: int, end: int) -> Clause
         return Clause(
             subject=in_first_person(text[words[start].start : words[subject_to - 1].end]),
             is_plural=plural, auxiliary=auxiliary, verb=f"{adverbs} {base}".strip(),
-            rest=in_first_person(rest), is_cut=is_cut, second=second, is_negated="never" in [one.low for one in words[subject_to:at]],
+            rest=in_first_person(rest), is_cut=is_cut, second=second,
+            is_negated="never" in [one.low for one in words[subject_to:at]],
         )  # fmt: skip
     return None
 
@@ -286,7 +304,7 @@ def _with_verb(text: str, words: Sequence[Word], start: int, end: int) -> Clause
 def _is_bare_object(words: Sequence[Word], start: int) -> bool:
     """Return whether a plural noun phrase without article stands at *start*, and no verb after it."""
     end = noun_phrase(words, start)
-    return end > start and _looks_plural(words[end - 1]) and not words[start].low.endswith("ed")
+    return end > start and looks_plural(words[end - 1]) and not words[start].low.endswith("ed")
 
 
 def _verb_follows(words: Sequence[Word], start: int) -> bool:
@@ -297,29 +315,19 @@ def _verb_follows(words: Sequence[Word], start: int) -> bool:
     return end < len(words) and end > start and words[end].low in AUXILIARIES
 
 
-def _looks_plural(word: Word) -> bool:
-    low = word.low
-    return (
-        not word.is_literal
-        and low.endswith("s")
-        and not low.endswith(("ss", "us", "is", "'s"))
-        and len(low) > 3
-    )
-
-
 def _is_plural(words: Sequence[Word], start: int, end: int) -> bool:
     if words[start].low in ("a", "an", "each", "every"):
         return False
     head = noun_phrase(words[:end], start) - 1
-    return _looks_plural(words[max(head, start)])
+    return looks_plural(words[max(head, start)])
 
 
 def _rest(text: str, words: Sequence[Word], at: int) -> tuple[str | None, bool, int]:
     """
     Return what *text* says from the word at *at* to the end of its clause, and whether that is cut.
 
-    Last comes the offset of an "and" that joins a second verb, -1 without one. The text is None where it can't be
-    told where the clause ends.
+    Last comes the offset of an "and" that joins a second verb, -1 without one. The text is None where nobody
+    can tell where the clause ends.
     """
     if at >= len(words):
         return None, False, -1
@@ -352,7 +360,11 @@ def _rest(text: str, words: Sequence[Word], at: int) -> tuple[str | None, bool, 
         or inside[-1].low in PREPOSITIONS | DETERMINERS | {"and", "or", "to"}
     ):
         return None, False, -1
-    if any(word.low in LEANING - {"its", "their", "it"} | {"not", "no", "don't", "doesn't", "isn't"} and not word.is_literal for word in inside):
+    if any(
+        word.low in LEANING - {"its", "their", "it"} | {"not", "no", "don't", "doesn't", "isn't"}
+        and not word.is_literal
+        for word in inside
+    ):
         return None, False, -1
     return rest, cut is not None, -1 if second is None else second
 
@@ -375,3 +387,27 @@ def _second_verb(words: Sequence[Word], start: int, end: int) -> int | None:
             if joins:
                 return words[at].start
     return None
+
+
+def wish_of(said: str) -> str | None:
+    """Return the verb phrase *said* as somebody says it who wants to do it, None for what is none."""
+    words = said.split()
+    first = words[0].lower()
+    if verb(first, "base") is None or first in ("see", "learn", "summarize", "be", "avoid"):
+        return None
+    if any(word in LEANING for word in re.findall(r"[a-z']+", said.lower())):
+        return None
+    if words[-1].lower() in PREPOSITIONS | DETERMINERS or not 2 <= len(words) <= LONGEST_WISH:
+        return None
+    return in_first_person(said)
+
+
+def is_doing(main: str) -> bool:
+    """Return whether *main* says what to do: an imperative, or what "you" can, should or must."""
+    words = main.removeprefix("please ").split()
+    low = [word.lower().strip(",.") for word in words[:4]]
+    if low[:1] == ["you"]:
+        return len(low) > 1 and low[1] in _OFFERS and low[2:3] != ["be"]
+    if not low or low[0] in ("see", "refer", "read", "check"):
+        return False
+    return verb(low[0], "base") is not None and words[0].islower() and low[1:2] != ["is"]

@@ -1,4 +1,4 @@
-"""What can be asked of a passage: a question, its answer's place, and how the question may come to lean on others."""
+"""What can be asked of a passage: a question, its answer's place, and what it shares with others."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Topic:
     """Offset in the question."""
     is_plural: bool = False
     is_owner: bool = False
-    """Whether the phrase with the preposition before it can give way to a possessive: "the size of the cache"."""
+    """Whether it can give way to a possessive: "the size of the cache"."""
 
     @property
     def key(self) -> str:
@@ -47,7 +47,7 @@ class Fact:
     section: Section
     topic: Topic | None = None
     frame: str = ""
-    """The question with ``{}`` for *filler*; questions of one frame can be asked as "And ...?" after another."""
+    """The question with ``{}`` for *filler*; after one of a frame, others can be asked as "And ...?"."""
     filler: str = ""
     place: int = 0
     """For an item of a list: which one, from 1; else 0."""

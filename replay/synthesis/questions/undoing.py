@@ -1,8 +1,8 @@
 """
 Questions made to lean on the conversation: what they lean on is known, since it is taken out of them here.
 
-A standalone question that follows another on the same thing says "it", "its" or "that parameter" in its place;
-one that asks the same of something else is cut to "And a node?"; a reason is asked with "Why?".
+A standalone question that follows another on the same thing says "it", "its" or "that parameter" in its
+place; one that asks the same of something else is cut to "And a node?"; a reason is asked with "Why?".
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Reference:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class QuestionForm:
     """A question as it is asked in its place of a conversation."""
 
     fact: Fact
@@ -51,13 +51,11 @@ class Asked:
         return self.references[0].way if self.references else None
 
 
-def undone(fact: Fact, before: Fact, depth: int) -> Iterator[Asked]:
-    """Yield the ways to ask *fact* right after *before*, which was asked at *depth*, so that it leans on it."""
+def lean_on(fact: Fact, before: Fact, depth: int) -> Iterator[QuestionForm]:
+    """Yield the ways to ask *fact* so that it leans on *before*, which was asked at *depth*, one turn ago."""
     if fact.reason_for and fact.reason_for == before.question:
         question = "Why not?" if fact.is_denied else "Why?"
-        at = len(question) - 1
-        yield Asked(fact=fact, question=question, references=(
-            Reference(way="why", start=at, end=at, text="", antecedent=fact.question.removesuffix("?"), depth=depth),))  # fmt: skip
+        yield _left_out(fact, question, "why", fact.question.removesuffix("?"), depth)
         return
     if fact.place and before.kind == "list" and fact.list_start == before.list_start:
         if fact.place <= len(_PLACES) and fact.section.id == before.section.id:
@@ -67,21 +65,21 @@ def undone(fact: Fact, before: Fact, depth: int) -> Iterator[Asked]:
     if fact.frame and fact.frame == before.frame and fact.filler != before.filler:
         joined = _JOINED.match(fact.frame)
         question = f"And {joined['word']} {fact.filler}?" if joined else f"And {fact.filler}?"
-        at = len(question) - 1
-        left_out = fact.frame.replace("{}", "").removesuffix("?").strip()
-        yield Asked(fact=fact, question=question, references=(
-            Reference(way="ellipsis", start=at, end=at, text="", antecedent=left_out, depth=depth),))  # fmt: skip
+        said = fact.frame.replace("{}", "").removesuffix("?").strip()
+        yield _left_out(fact, question, "ellipsis", said, depth)
     topic = fact.topic
     if topic is None:
         return
-    same = before.topic is not None and (topic.key, topic.is_plural) == (before.topic.key, before.topic.is_plural)
+    same = before.topic is not None and (topic.key, topic.is_plural) == (
+        before.topic.key,
+        before.topic.is_plural,
+    )
     owned = _OWNED.match(fact.question[: topic.start]) if topic.is_owner else None
     if same and owned is not None:
         start, word = len(owned["lead"]), "their" if topic.is_plural else "its"
         question = f"{owned['lead']}{word} {owned['thing']}{fact.question[topic.start + len(topic.text) :]}"
-        yield Asked(fact=fact, question=question, references=(Reference(
-            way="possessive", start=start, end=start + len(word), text=word, antecedent=topic.text, depth=depth),))  # fmt: skip
-    elif same and (pronoun := _pronoun(fact)):
+        yield _refer(fact, question, "possessive", start, word, topic.text, depth)
+    elif same and fact.question != f"What is {topic.text}?" and (pronoun := _pronoun(fact)):
         yield _put(fact, pronoun, "pronoun", depth)
     noun = _general_noun(topic)
     if noun and (same or _is_only(topic, noun, f"{before.question} {before.answers[0]}")):
@@ -91,7 +89,9 @@ def undone(fact: Fact, before: Fact, depth: int) -> Iterator[Asked]:
 def _general_noun(topic: Topic) -> str:
     """Return the last word of *topic* where it says what kind of thing it is: "flow" of "a config flow"."""
     words = topic.text.split()
-    is_common = words[-1].isalpha() and words[-1].islower() and not set(words) & {"of", "for", "in", "between", "my"}
+    is_common = (
+        words[-1].isalpha() and words[-1].islower() and not set(words) & {"of", "for", "in", "between", "my"}
+    )
     return words[-1] if len(words) > 2 and words[0] in ("the", "a", "an") and is_common else ""
 
 
@@ -101,13 +101,21 @@ def _is_only(topic: Topic, noun: str, said: str) -> bool:
     return topic.key in low and len(re.findall(rf"\b{re.escape(noun)}s?\b", low)) == low.count(topic.key)
 
 
-def _put(fact: Fact, said: str, way: Way, depth: int) -> Asked:
+def _put(fact: Fact, said: str, way: Way, depth: int) -> QuestionForm:
     topic = fact.topic
     assert topic is not None
     start, end = topic.start, topic.start + len(topic.text)
     question = fact.question[:start] + said + fact.question[end:]
-    return Asked(fact=fact, question=question, references=(Reference(
-        way=way, start=start, end=start + len(said), text=said, antecedent=topic.text, depth=depth),))  # fmt: skip
+    return _refer(fact, question, way, start, said, topic.text, depth)
+
+
+def _left_out(fact: Fact, question: str, way: Way, antecedent: str, depth: int) -> QuestionForm:
+    return _refer(fact, question, way, len(question) - 1, "", antecedent, depth)
+
+
+def _refer(fact: Fact, question: str, way: Way, at: int, text: str, antecedent: str, depth: int) -> QuestionForm:
+    found = Reference(way=way, start=at, end=at + len(text), text=text, antecedent=antecedent, depth=depth)
+    return QuestionForm(fact=fact, question=question, references=(found,))
 
 
 def _pronoun(fact: Fact) -> str:
@@ -116,7 +124,9 @@ def _pronoun(fact: Fact) -> str:
     assert topic is not None
     if topic.is_plural:
         return "they"
-    may_be_a_person = topic.text[:1].isupper() and all(word[:1].isupper() and word.isalpha() for word in topic.text.split())
+    may_be_a_person = topic.text[:1].isupper() and all(
+        word[:1].isupper() and word.isalpha() for word in topic.text.split()
+    )
     if may_be_a_person and len(topic.text.split()) > 1 and _SPEAKS_OF_A_PERSON.search(fact.section.text):
         said = {word.lower() for word in _SPEAKS_OF_A_PERSON.findall(fact.section.text)}
         she, he = said & {"she", "her"}, said & {"he", "his", "him"}

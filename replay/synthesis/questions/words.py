@@ -16,19 +16,22 @@ MODALS = word_set("can could must should will would may might")
 AUXILIARIES = BE | MODALS | word_set("has have had does do did cannot")
 PREPOSITIONS = word_set(
     """
-    of in on at by for to from with about as into over after before between during through against without within
-    under upon among across per via than outside inside behind beyond near until since toward towards onto along
-    around above below except despite like unlike
+    of in on at by for to from with about as into over after before between during through against without
+    within under upon among across per via than outside inside behind beyond near until since toward
+    towards onto along around above below except despite like unlike
     """
 )
 CONJUNCTIONS = word_set(
-    "and or but nor so yet if when while because since although though unless whether where once whereas as that"
+    """
+    and or but nor so yet if when while because since although though unless whether where once whereas as
+    that
+    """
 )
 LEANING = word_set(
     """
-    this that these those it they them he she him her his hers its their theirs itself themselves such same other
-    others another former latter above below following previous next here there one ones we us our ours i me my so
-    then earlier later aforementioned respective else either neither instead otherwise
+    this that these those it they them he she him her his hers its their theirs itself themselves such
+    same other others another former latter above below following previous next here there one ones we us
+    our ours i me my so then earlier later aforementioned respective else either neither instead otherwise
     """
 )
 """Words that make a text lean on what stands around it."""
@@ -39,16 +42,20 @@ _NO_NOUNS = (
     | LEANING
     | word_set(
         """
-        be been being not also only just even still already often always never sometimes usually typically generally
-        currently now again however therefore thus hence moreover additionally furthermore what which who whom whose
-        how why you yourself isn't aren't wasn't weren't can't couldn't mustn't shouldn't won't wouldn't hasn't haven't
-        doesn't don't didn't more less least very too rather quite either neither both not n't what's let's please yes
+        be been being not also only just even still already often always never sometimes usually typically
+        generally currently now again however therefore thus hence moreover additionally furthermore what
+        which who whom whose how why you yourself isn't aren't wasn't weren't can't couldn't mustn't
+        shouldn't won't wouldn't hasn't haven't doesn't don't didn't more less least very too rather quite
+        either neither both not n't what's let's please yes
         """
     )
 )
 _ADVERBS_IN_LY = re.compile(r"^[a-z]{3,}ly$")
 _NO_ADVERBS = word_set(
-    "family assembly reply supply apply multiply rely anomaly monopoly early daily weekly monthly only friendly italy july"
+    """
+    family assembly reply supply apply multiply rely anomaly monopoly early daily weekly monthly only friendly
+    italy july
+    """
 )
 
 _WORD = re.compile(r"\w+(?:[.+/#@:'’_\-]+\w+)*[+#]*|[^\w\s]")
@@ -99,7 +106,7 @@ class Vocabulary:
     """What the words of a document are known for."""
 
     named: frozenset[str]
-    """Words of its title and of the headings above a section, in small letters: "the cache" needs no telling."""
+    """Words of its title and of the headings above a section, in small letters."""
     names: frozenset[str]
     """Words that have a capital inside its sentences, or stood as code."""
     common: frozenset[str]
@@ -109,6 +116,10 @@ class Vocabulary:
         """Return the same under further *headings*."""
         named = {match[0].lower() for text in headings for match in _WORD.finditer(text)}
         return replace(self, named=self.named | named | {word.removesuffix("s") for word in named})
+
+    def has_named(self, noun: str) -> bool:
+        """Return whether a title or heading names *noun*, one or several of it."""
+        return noun in self.named or noun.removesuffix("s") in self.named
 
     def lowered(self, phrase: str) -> str:
         """Return *phrase* without the capital that only the beginning of a sentence gave it."""
@@ -123,7 +134,7 @@ class Vocabulary:
 
 
 def vocabulary(title: str, headings: Iterable[str], sentences: Iterable[Sentence]) -> Vocabulary:
-    """Return what *sentences*, all of one document, say of its words; *headings* are those above a section."""
+    """Return what all *sentences* of a document say of its words; *headings* stand above a section."""
     names: set[str] = set()
     common: set[str] = set()
     for sentence in sentences:
@@ -133,16 +144,32 @@ def vocabulary(title: str, headings: Iterable[str], sentences: Iterable[Sentence
     return bare.under((title, *headings))
 
 
+def looks_plural(word: Word) -> bool:
+    """Return whether *word* ends as plurals do."""
+    low = word.low
+    return (
+        not word.is_literal
+        and low.endswith("s")
+        and not low.endswith(("ss", "us", "is", "'s"))
+        and len(low) > 3
+    )
+
+
 def leans(words: list[Word]) -> bool:
     """Return whether any of *words* points at what stands around them."""
     return any(word.low in LEANING and not word.is_literal for word in words)
 
 
-_YOUR = {"your": "my", "yourself": "myself", "yours": "mine", "you're": "I'm", "you've": "I've", "you'll": "I'll",
-         "you'd": "I'd"}  # fmt: skip
-_AFTER_ME = PREPOSITIONS | DETERMINERS | word_set("to and or , . ; ) ?")
+_YOUR = {
+    "your": "my", "yourself": "myself", "yours": "mine", "you're": "I'm", "you've": "I've", "you'll": "I'll",
+    "you'd": "I'd",
+}  # fmt: skip
+_AFTER_ME = PREPOSITIONS | DETERMINERS - {"no"} | word_set("to and or , . ; ) ?")
 _BEFORE_ME = PREPOSITIONS - word_set("as if after before since until than") | word_set(
-    "lets let allows allow enables enable helps help gives give requires require tells tell asks ask makes show shows"
+    """
+    lets let allows allow enables enable helps help gives give requires require tells tell asks ask makes show
+    shows
+    """
 )
 
 
