@@ -65,6 +65,7 @@ ROOMS = {
     "scenario/assertions scenario report results runs viewer testing",
     "synthesis": "",
     "synthesis/documents": "core",
+    "synthesis/model": "core core/asking coreference/reading play synthesis synthesis/documents",
     "synthesis/statistics": "core coreference/reading report report/plots synthesis",
     "integrations/deepeval": "core datasets scorers statistics report results runs",
     "integrations/inspect": "core core/settings core/asking scorers scorers/checks statistics policies play "
