@@ -66,12 +66,14 @@ def synthesize(
     """
     from replay.core.errors import InputError
     from replay.datasets.native import write_native
-    from replay.synthesis.synthesize import Settings, synthesize as make
+    from replay.synthesis.synthesize import SynthesisSettings, synthesize as make
 
     shares = _shares(preset, share or [])
     made = make(
         documents,
-        Settings(conversations=conversations, turns=turns, seed=seed, shares=shares, largest_mb=largest_mb),
+        SynthesisSettings(
+            conversations=conversations, turns=turns, seed=seed, shares=shares, largest_mb=largest_mb
+        ),
         system=_system(found_by),
         resolver=_resolver(resolver),
     )

@@ -131,6 +131,11 @@ VERB_HELP: dict[str, VerbHelp] = {
             "replay rewrite quac.json --format quac --limit 50 --native --out talks.jsonl",
         ),
     ),
+    "synthesize": VerbHelp(
+        "Data",
+        "Make conversations from documents.",
+        ("replay synthesize docs", "replay synthesize 'docs/*.md' -n 200 --turns 6 --out ours.jsonl"),
+    ),
     "data": VerbHelp(
         "Data",
         "Show what a data set is made of, or two side by side.",
@@ -145,11 +150,6 @@ VERB_HELP: dict[str, VerbHelp] = {
         "Data",
         "Show two data sets' figures side by side.",
         ("replay data compare talks.jsonl quac.json", "replay data compare a.jsonl b.jsonl --plot data.svg"),
-    ),
-    "synthesize": VerbHelp(
-        "Data",
-        "Make conversations from documents.",
-        ("replay synthesize docs", "replay synthesize 'docs/*.md' -n 200 --turns 6 --out ours.jsonl"),
     ),
     "study": VerbHelp(
         "People",

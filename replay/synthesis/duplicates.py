@@ -79,26 +79,6 @@ def duplicate_turns(
     return {turns[number][:2] for number in found}
 
 
-def without_duplicates(
-    conversations: Sequence[Conversation], *, most: float = 0.5, threshold: float = THRESHOLD, seed: int = 1
-) -> tuple[list[Conversation], list[Conversation]]:
-    """
-    Return the conversations to keep, and those of which more than a share *most* of the turns is repeated.
-
-    Of conversations that are alike the first is kept.
-
-    Raises:
-        PluginError: datasketch is not installed.
-    """
-    repeated = duplicate_turns(conversations, threshold=threshold, seed=seed)
-    kept: list[Conversation] = []
-    left_out: list[Conversation] = []
-    for conversation in conversations:
-        count = sum((conversation.id, depth) in repeated for depth in range(1, len(conversation.turns) + 1))
-        (left_out if count > most * len(conversation.turns) else kept).append(conversation)
-    return kept, left_out
-
-
 def _shingles(text: str) -> frozenset[str]:
     words = _WORD.findall(text.casefold())
     return frozenset(

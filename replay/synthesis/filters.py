@@ -17,9 +17,9 @@ from replay.core.conversation import Conversation, Passage
 from replay.coreference.reading.clusters import read_all
 from replay.coreference.reading.resolver import Resolver, recorded_document
 from replay.coreference.reading.words import content_words
-from replay.synthesis.documents.document import Section
+from replay.synthesis.documents.document import SourceSection
 from replay.synthesis.pool import Area
-from replay.synthesis.questions.fact import Fact
+from replay.synthesis.questions.fact import DocumentFact
 
 FOUND = 0.6
 """The share of an answer's content words that a reply holds which gives it."""
@@ -49,16 +49,23 @@ async def keep_answered(areas: Iterable[Area], system: Adapter, rejected: Counte
                 for section, facts in groupby(area.facts, key=lambda fact: fact.section)
             ]
             found = await asyncio.gather(
-                *(_answered_of_section(system, area, section, facts, rejected, gate) for section, facts in of_section)
+                *(
+                    _keep_of_section(system, area, section, facts, rejected, gate)
+                    for section, facts in of_section
+                )
             )
             kept.append(replace(area, facts=tuple(fact for facts in found for fact in facts)))
     return kept
 
 
-async def _answered_of_section(
-    system: Adapter, area: Area, section: Section, facts: Sequence[Fact], rejected: Counter[str],
+async def _keep_of_section(
+    system: Adapter,
+    area: Area,
+    section: SourceSection,
+    facts: Sequence[DocumentFact],
+    rejected: Counter[str],
     gate: asyncio.Semaphore,
-) -> list[Fact]:  # fmt: skip
+) -> list[DocumentFact]:
     """Return those of *facts*, all of *section*, that are answered with it alone."""
     around = with_neighbours(area.sections, [section])
     without = [one for one in around if one.id != section.id]
@@ -77,7 +84,9 @@ async def _answered_of_section(
     return kept
 
 
-async def _replies(system: Adapter, name: str, shown: Sequence[Section], facts: Sequence[Fact]) -> list[str]:
+async def _replies(
+    system: Adapter, name: str, shown: Sequence[SourceSection], facts: Sequence[DocumentFact]
+) -> list[str]:
     conversation = Conversation(id=name, turns=(), passages=tuple(passage_of(one) for one in shown))
     replies = []
     for fact in facts:
@@ -98,7 +107,9 @@ def gives(reply: str, answers: Sequence[str]) -> bool:
     )
 
 
-def with_neighbours(sections: Sequence[Section], chosen: Iterable[Section]) -> list[Section]:
+def with_neighbours(
+    sections: Sequence[SourceSection], chosen: Iterable[SourceSection]
+) -> list[SourceSection]:
     """Return those of *sections* that are *chosen* or stand beside one that is, in order."""
     ids = {section.id for section in chosen}
     at = [i for i, section in enumerate(sections) if section.id in ids]
@@ -106,7 +117,7 @@ def with_neighbours(sections: Sequence[Section], chosen: Iterable[Section]) -> l
     return [section for i, section in enumerate(sections) if i in shown and section.text]
 
 
-def passage_of(section: Section) -> Passage:
+def passage_of(section: SourceSection) -> Passage:
     """Return *section* as a passage."""
     return Passage(id=section.id, text=section.text, title=" > ".join(section.headings))
 

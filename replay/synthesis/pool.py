@@ -9,9 +9,17 @@ from dataclasses import dataclass, field
 from pathlib import PurePath
 
 from replay.coreference.reading.words import content_words
-from replay.synthesis.documents.document import Document, ItemList, Paragraph, Section, Sentence, Table
+from replay.synthesis.documents.document import (
+    SourceDocument,
+    SourceList,
+    SourceParagraph,
+    SourceSection,
+    SourceSentence,
+    SourceTable,
+)
+from replay.synthesis.duplicates import near_duplicates
 from replay.synthesis.questions.blocks import facts_of_heading, facts_of_list, facts_of_table
-from replay.synthesis.questions.fact import Fact
+from replay.synthesis.questions.fact import DocumentFact
 from replay.synthesis.questions.sentences import facts_of
 from replay.synthesis.questions.words import Vocabulary, vocabulary
 
@@ -26,8 +34,8 @@ class Area:
     """Documents of one folder that conversations go through: one, or several small ones."""
 
     title: str
-    sections: tuple[Section, ...]
-    facts: tuple[Fact, ...]
+    sections: tuple[SourceSection, ...]
+    facts: tuple[DocumentFact, ...]
     """In the order of their answers, at most one a kind for each sentence."""
 
 
@@ -42,11 +50,11 @@ class Pool:
     sections: int = 0
 
 
-def pool_of(documents: Iterable[Document], *, least: int) -> Pool:
+def pool_of(documents: Iterable[SourceDocument], *, least: int) -> Pool:
     """Return the areas of *documents*, each with at least *least* answers where its folder has as many."""
     pool = Pool()
-    asked: dict[str, list[Fact]] = defaultdict(list)
-    of_folder: dict[str, list[tuple[Document, list[Fact]]]] = defaultdict(list)
+    asked: dict[str, list[DocumentFact]] = defaultdict(list)
+    of_folder: dict[str, list[tuple[SourceDocument, list[DocumentFact]]]] = defaultdict(list)
     for document in documents:
         pool.documents += 1
         pool.sections += len(document.sections)
@@ -58,17 +66,23 @@ def pool_of(documents: Iterable[Document], *, least: int) -> Pool:
         id(fact) for same in asked.values() if len({fact.answers[0] for fact in same}) > 1 for fact in same
     }
     repeated = {id(fact) for same in asked.values() for fact in same[1:]} - ambiguous
+    single = [fact for same in asked.values() for fact in same[:1] if id(fact) not in ambiguous]
+    near = {id(single[at]) for at in _near_duplicates(single)}
     pool.rejected["the same question has other answers elsewhere"] += len(ambiguous)
     pool.rejected["asked before"] += len(repeated)
+    pool.rejected["nearly the same as another"] += len(near)
+    left_out = ambiguous | repeated | near
     for folder in of_folder.values():
-        pool.areas += _areas(folder, ambiguous | repeated, least)
+        pool.areas += _areas(folder, left_out, least)
     return pool
 
 
-def _areas(folder: Sequence[tuple[Document, list[Fact]]], left_out: set[int], least: int) -> Iterator[Area]:
+def _areas(
+    folder: Sequence[tuple[SourceDocument, list[DocumentFact]]], left_out: set[int], least: int
+) -> Iterator[Area]:
     """Yield the areas of one folder: a document with enough answers, or neighbours that have them."""
-    sections: list[Section] = []
-    facts: list[Fact] = []
+    sections: list[SourceSection] = []
+    facts: list[DocumentFact] = []
     title = ""
     for document, found in folder:
         kept = [fact for fact in found if id(fact) not in left_out]
@@ -84,13 +98,17 @@ def _areas(folder: Sequence[tuple[Document, list[Fact]]], left_out: set[int], le
         yield Area(title=title, sections=tuple(sections), facts=tuple(facts))
 
 
-def _facts_of_document(document: Document, rejected: Counter[str]) -> Iterator[Fact]:
+def _facts_of_document(document: SourceDocument, rejected: Counter[str]) -> Iterator[DocumentFact]:
     sentences = [
         sentence
         for section in document.sections
         for block in section.blocks
         for paragraph in (
-            (block,) if isinstance(block, Paragraph) else block.items if isinstance(block, ItemList) else ()
+            (block,)
+            if isinstance(block, SourceParagraph)
+            else block.items
+            if isinstance(block, SourceList)
+            else ()
         )
         for sentence in paragraph.sentences
     ]
@@ -108,39 +126,39 @@ def _facts_of_document(document: Document, rejected: Counter[str]) -> Iterator[F
                 yield fact
 
 
-def _facts_of_section(section: Section, known: Vocabulary) -> Iterator[Fact]:
+def _facts_of_section(section: SourceSection, known: Vocabulary) -> Iterator[DocumentFact]:
     first = section.blocks[0] if section.blocks else None
-    if isinstance(first, Paragraph):
+    if isinstance(first, SourceParagraph):
         yield from facts_of_heading(section, [first])
-    before: Sentence | None = None
+    before: SourceSentence | None = None
     for block in section.blocks:
-        if isinstance(block, Table):
+        if isinstance(block, SourceTable):
             yield from facts_of_table(section, block)
             before = None
             continue
-        if isinstance(block, ItemList):
+        if isinstance(block, SourceList):
             yield from facts_of_list(section, before, block, known)
-        for paragraph in (block,) if isinstance(block, Paragraph) else block.items:
-            last: Sentence | None = None
+        for paragraph in (block,) if isinstance(block, SourceParagraph) else block.items:
+            last: SourceSentence | None = None
             for sentence in paragraph.sentences:
                 yield from facts_of(section, sentence, known, last)
                 last = sentence
-        before = block.sentences[-1] if isinstance(block, Paragraph) else None
+        before = block.sentences[-1] if isinstance(block, SourceParagraph) else None
 
 
-def _size(section: Section) -> int:
+def _size(section: SourceSection) -> int:
     size = 0
     for block in section.blocks:
-        if isinstance(block, Paragraph):
+        if isinstance(block, SourceParagraph):
             size += len(block.sentences)
-        elif isinstance(block, ItemList):
+        elif isinstance(block, SourceList):
             size += len(block.items)
         else:
             size += len(block.rows) * (len(block.header) - 1)
     return size
 
 
-def _fault(fact: Fact) -> str:
+def _fault(fact: DocumentFact) -> str:
     """Return why *fact* is not asked; empty if nothing speaks against it."""
     question, answer = fact.question, fact.answers[0]
     if fact.section.text[fact.start : fact.end] != answer:
@@ -157,6 +175,15 @@ def _fault(fact: Fact) -> str:
     ):
         return "the question gives the answer away"
     return ""
+
+
+def _near_duplicates(facts: Sequence[DocumentFact]) -> Iterator[int]:
+    """Yield which of *facts* nearly repeat an earlier one that stands elsewhere."""
+    texts = [f"{fact.question}\n{fact.answers[0]}" for fact in facts]
+    for at, first in near_duplicates(texts).items():
+        one, other = facts[at], facts[first]
+        if (one.section.id, one.start) != (other.section.id, other.start):
+            yield at
 
 
 def _normal(question: str) -> str:

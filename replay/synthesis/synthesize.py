@@ -18,10 +18,10 @@ from replay.core.adapter import Adapter
 from replay.core.conversation import Conversation
 from replay.core.errors import DatasetError, InputError
 from replay.coreference.reading.resolver import Resolver
-from replay.synthesis.documents.document import Document
+from replay.synthesis.documents.document import SourceDocument
 from replay.synthesis.documents.read import LARGEST_MB, read_documents
 from replay.synthesis.filters import keep_answered, mark_references
-from replay.synthesis.flow import Shares, conversations_of
+from replay.synthesis.flow import ConversationWriter, Shares
 from replay.synthesis.pool import pool_of
 
 Preset = Literal["quac", "ikat", "support"]
@@ -33,7 +33,7 @@ PRESETS: dict[Preset, Shares] = {
 }
 
 
-class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class SynthesisSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What is made."""
 
     conversations: int = 50
@@ -70,7 +70,7 @@ class Synthesis:
 
 
 def synthesize(
-    paths: Iterable[Path], settings: Settings, *, system: Adapter | None, resolver: Resolver | None
+    paths: Iterable[Path], settings: SynthesisSettings, *, system: Adapter | None, resolver: Resolver | None
 ) -> Synthesis:
     """
     Return conversations that the documents of *paths* carry; equal settings and files give equal ones.
@@ -88,7 +88,7 @@ def synthesize(
     unread: list[DatasetError] = []
     digest = hashlib.sha256(msgspec.json.encode(settings))
 
-    def documents() -> Iterable[Document]:
+    def documents() -> Iterable[SourceDocument]:
         for found in read_documents(paths, largest_mb=settings.largest_mb):
             if isinstance(found, DatasetError):
                 unread.append(found)
@@ -104,14 +104,10 @@ def synthesize(
     areas = pool.areas
     if system is not None:
         areas = asyncio.run(keep_answered(areas, system, pool.rejected))
-    made = list(
-        islice(
-            conversations_of(
-                areas, turns=settings.turns, shares=settings.shares, rng=random.Random(settings.seed)
-            ),
-            settings.conversations,
-        )
+    writer = ConversationWriter(
+        areas=areas, turns=settings.turns, shares=settings.shares, rng=random.Random(settings.seed)
     )
+    made = list(islice(writer.conversations(), settings.conversations))
     if len(made) < settings.conversations:
         raise InputError(
             f"these documents carry {len(made)} conversations of {settings.turns} turns, and "

@@ -63,8 +63,9 @@ ROOMS = {
     "coreference/service coreference users policies play",
     "integrations": "core core/settings datasets store scorers scorers/judges statistics "
     "scenario/assertions scenario report results runs viewer testing",
-    "synthesis": "",
     "synthesis/documents": "core",
+    "synthesis/questions": "coreference/reading synthesis/documents",
+    "synthesis": "core core/asking coreference/reading synthesis/documents synthesis/questions",
     "synthesis/model": "core core/asking coreference/reading play synthesis synthesis/documents",
     "synthesis/statistics": "core coreference/reading report report/plots synthesis",
     "integrations/deepeval": "core datasets scorers statistics report results runs",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from replay.core.conversation import Conversation, Turn
-from replay.synthesis.duplicates import duplicate_turns, near_duplicates, turn_text, without_duplicates
+from replay.synthesis.duplicates import duplicate_turns, near_duplicates, turn_text
 
 LONG = "The reader cuts the text of a file into sections and each section into the sentences that it holds"
 
@@ -43,10 +43,8 @@ def test_the_standalone_question_and_the_answer_tell_turns_apart():
     assert turn_text(Turn(id="1", question="Why?")) == "Why?\n"
 
 
-def test_of_conversations_that_are_alike_the_first_is_kept():
+def test_turns_of_any_conversation_are_told_that_repeat_others():
     first = conversation("a", "who is it", "what is it", "why is it so")
     same = conversation("b", "who is it", "what is it", "where is it")
     other = conversation("c", "how much is it", "who is it", "when is it")
     assert duplicate_turns([first, same, other]) == {("b", 1), ("b", 2), ("c", 2)}
-    kept, left_out = without_duplicates([first, same, other])
-    assert ([one.id for one in kept], [one.id for one in left_out]) == (["a", "c"], ["b"])

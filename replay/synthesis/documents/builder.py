@@ -7,7 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from replay.synthesis.documents.document import Document, ItemList, Paragraph, Section, Sentence, Table
+from replay.synthesis.documents.document import (
+    SourceDocument,
+    SourceList,
+    SourceParagraph,
+    SourceSection,
+    SourceSentence,
+    SourceTable,
+)
 from replay.synthesis.documents.prose import (
     IMAGE,
     TextPiece,
@@ -57,7 +64,7 @@ class DocumentBuilder:
         self._path = path
         self._title = title
         self._headings: list[tuple[int, str]] = []
-        self._sections: list[Section] = []
+        self._sections: list[SourceSection] = []
         self._blocks: list[list[TextPiece] | _Items | _Rows] = []
         self._shown = False
         self._number = 1
@@ -123,10 +130,10 @@ class DocumentBuilder:
         if kept:
             self._blocks.append(_Rows(names, tuple(kept)))
 
-    def finish(self, end: int) -> Document:
+    def finish(self, end: int) -> SourceDocument:
         """Return the document, whose text ends at offset *end*."""
         self._end_section(end)
-        return Document(path=self._path, title=self._title, sections=tuple(self._sections))
+        return SourceDocument(path=self._path, title=self._title, sections=tuple(self._sections))
 
     def _end_section(self, end: int) -> None:
         headings = tuple(text for _, text in self._headings)
@@ -135,7 +142,7 @@ class DocumentBuilder:
         if laid_out:
             text, blocks = laid_out
             self._sections.append(
-                Section(
+                SourceSection(
                     id=f"{self._path}#{self._number}",
                     headings=headings,
                     text=text,
@@ -168,34 +175,34 @@ def _without_lead_in(pieces: list[TextPiece]) -> list[TextPiece]:
 
 def _lay_out(
     parts: Sequence[list[TextPiece] | _Items | _Rows],
-) -> tuple[str, tuple[Paragraph | ItemList | Table, ...]] | None:
+) -> tuple[str, tuple[SourceParagraph | SourceList | SourceTable, ...]] | None:
     """Return the section's text and its blocks, sentences with their offsets in it; None if it is empty."""
     lines: list[str] = []
     offset = 0
 
-    def line(pieces: Sequence[TextPiece], between: str) -> tuple[Sentence, ...]:
+    def line(pieces: Sequence[TextPiece], between: str) -> tuple[SourceSentence, ...]:
         nonlocal offset
         placed = []
         for piece in pieces:
-            placed.append(Sentence(text=piece.text, start=offset, literals=piece.literals))
+            placed.append(SourceSentence(text=piece.text, start=offset, literals=piece.literals))
             offset += len(piece.text) + len(between)
         offset += 1 - len(between)
         lines.append(between.join(piece.text for piece in pieces))
         return tuple(placed)
 
-    blocks: list[Paragraph | ItemList | Table] = []
+    blocks: list[SourceParagraph | SourceList | SourceTable] = []
     for part, following in zip(parts, [*parts[1:], None], strict=False):
         if isinstance(part, _Items):
-            items = [Paragraph(sentences=line(item, " ")) for item in part.items]
-            blocks.append(ItemList(items=tuple(items), ordered=part.ordered))
+            items = [SourceParagraph(sentences=line(item, " ")) for item in part.items]
+            blocks.append(SourceList(items=tuple(items), ordered=part.ordered))
         elif isinstance(part, _Rows):
             line([TextPiece(text=name) for name in part.header], CELL_BREAK)
             rows = tuple(line(row, CELL_BREAK) for row in part.rows)
-            blocks.append(Table(header=part.header, rows=rows))
+            blocks.append(SourceTable(header=part.header, rows=rows))
         else:
             pieces = part if isinstance(following, _Items | _Rows) else _without_lead_in(part)
             if pieces:
-                blocks.append(Paragraph(sentences=line(pieces, " ")))
+                blocks.append(SourceParagraph(sentences=line(pieces, " ")))
     return ("\n".join(lines), tuple(blocks)) if blocks else None
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sentence:
+class SourceSentence:
     """One sentence, or the text of one cell."""
 
     text: str
@@ -23,31 +23,31 @@ class Sentence:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Paragraph:
+class SourceParagraph:
     """Sentences that stand together; at least one."""
 
-    sentences: tuple[Sentence, ...]
+    sentences: tuple[SourceSentence, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ItemList:
+class SourceList:
     """A list of at least one item, bulleted, numbered or a term with its definition."""
 
-    items: tuple[Paragraph, ...]
+    items: tuple[SourceParagraph, ...]
     """A definition list's item is ``term: definition``."""
     ordered: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
+class SourceTable:
     """A table with a header; each row has as many cells as the header."""
 
     header: tuple[str, ...]
-    rows: tuple[tuple[Sentence, ...], ...]
+    rows: tuple[tuple[SourceSentence, ...], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Section:
+class SourceSection:
     """What stands under one heading, up to the next heading: a passage."""
 
     id: str
@@ -59,13 +59,13 @@ class Section:
     start: int
     """Offset in the file's text, in characters."""
     end: int
-    blocks: tuple[Paragraph | ItemList | Table, ...]
+    blocks: tuple[SourceParagraph | SourceList | SourceTable, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Document:
+class SourceDocument:
     """One file, or one record of a file that holds several."""
 
     path: str
     title: str
-    sections: tuple[Section, ...]
+    sections: tuple[SourceSection, ...]

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, TypeGuard
 
 from replay.synthesis.documents.builder import DocumentBuilder, line_offsets
-from replay.synthesis.documents.document import Document
+from replay.synthesis.documents.document import SourceDocument
 from replay.synthesis.documents.extra import extra_module
 from replay.synthesis.documents.prose import (
     CODE_END,
@@ -45,7 +45,7 @@ _NOT_MAIN = re.compile(
 )
 
 
-def read_html(path: str, source: str, *, title: str) -> Document:
+def read_html(path: str, source: str, *, title: str) -> SourceDocument:
     """Return *source*, the text of the page at *path*; *title* is used where the page has none."""
     builder = DocumentBuilder(path)
     soup: BeautifulSoup = extra_module("bs4").BeautifulSoup(source, "html.parser")

@@ -13,7 +13,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from replay.synthesis.documents.builder import DocumentBuilder, line_offsets
-from replay.synthesis.documents.document import Document
+from replay.synthesis.documents.document import SourceDocument
 from replay.synthesis.documents.html import add_html, text_of_tag
 from replay.synthesis.documents.prose import GAP, IMAGE, LINK_END, LINK_START, code
 from replay.synthesis.documents.template_tags import without_template_tags
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 
-def read_markdown(path: str, source: str, *, title: str) -> Document:
+def read_markdown(path: str, source: str, *, title: str) -> SourceDocument:
     """Return *source*, the text of the file at *path*; *title* is used where the text has none."""
     builder = DocumentBuilder(path)
     content, front_title = _without_front_matter(source)
@@ -33,7 +33,7 @@ def read_markdown(path: str, source: str, *, title: str) -> Document:
     return builder.finish(len(source))
 
 
-def read_plain_text(path: str, source: str, *, title: str) -> Document:
+def read_plain_text(path: str, source: str, *, title: str) -> SourceDocument:
     """Return *source*, a text with blank lines between paragraphs, perhaps with lists and headings."""
     builder = DocumentBuilder(path)
     lines = source.split("\n")

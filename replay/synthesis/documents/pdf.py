@@ -16,7 +16,7 @@ from itertools import pairwise
 from typing import Any
 
 from replay.synthesis.documents.builder import DocumentBuilder
-from replay.synthesis.documents.document import Document
+from replay.synthesis.documents.document import SourceDocument
 from replay.synthesis.documents.extra import extra_module
 from replay.synthesis.documents.prose import without_marks
 
@@ -35,7 +35,7 @@ class _PdfLine:
     """Of its letters, in points."""
 
 
-def read_pdf(path: str, data: bytes, *, title: str) -> Document:
+def read_pdf(path: str, data: bytes, *, title: str) -> SourceDocument:
     """
     Return the PDF file *data* at *path*. Offsets are in the pages' lines, joined by line breaks.
 

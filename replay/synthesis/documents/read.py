@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from replay.core.errors import DatasetError
-from replay.synthesis.documents.document import Document, ItemList, Paragraph, Section
+from replay.synthesis.documents.document import SourceDocument, SourceList, SourceParagraph, SourceSection
 from replay.synthesis.documents.html import read_html
 from replay.synthesis.documents.markdown import read_markdown, read_plain_text
 from replay.synthesis.documents.pdf import UnreadablePdfError, read_pdf
@@ -20,7 +20,7 @@ from replay.synthesis.documents.restructured_text import read_restructured_text
 LARGEST_MB = 20
 """Files above this size are left out, unless another limit is set."""
 
-_READERS: dict[str, Callable[..., Document]] = {
+_READERS: dict[str, Callable[..., SourceDocument]] = {
     **dict.fromkeys((".txt", ".text"), read_plain_text),
     **dict.fromkeys((".md", ".markdown", ".mdx"), read_markdown),
     **dict.fromkeys((".html", ".htm", ".xhtml"), read_html),
@@ -32,7 +32,7 @@ SUFFIXES = (*_READERS, ".jsonl", ".pdf")
 
 def read_documents(
     paths: Iterable[Path], *, largest_mb: float = LARGEST_MB, english_only: bool = True
-) -> Iterator[Document | DatasetError]:
+) -> Iterator[SourceDocument | DatasetError]:
     """
     Yield the documents of *paths* in order, and a ``DatasetError`` for each that can't be used.
 
@@ -107,7 +107,9 @@ def _unreadable(path: Path, error: OSError) -> DatasetError:
     return DatasetError(f"can't be opened ({error.strerror or error}); check it", path=str(path))
 
 
-def _documents(file: Path, status: os.stat_result, largest_mb: float) -> Iterator[Document | DatasetError]:
+def _documents(
+    file: Path, status: os.stat_result, largest_mb: float
+) -> Iterator[SourceDocument | DatasetError]:
     """
     Yield what is in *file*.
 
@@ -163,7 +165,9 @@ _ENGLISH_SHARE = 0.12
 _JUDGED_WORDS = 50
 
 
-def _check_content(document: Document | DatasetError, *, english_only: bool) -> Document | DatasetError:
+def _check_content(
+    document: SourceDocument | DatasetError, *, english_only: bool
+) -> SourceDocument | DatasetError:
     if isinstance(document, DatasetError):
         return document
     if not document.sections:
@@ -179,14 +183,14 @@ def _check_content(document: Document | DatasetError, *, english_only: bool) -> 
     return document
 
 
-def _prose_words(sections: Iterable[Section]) -> list[str]:
+def _prose_words(sections: Iterable[SourceSection]) -> list[str]:
     """Return the first 3,000 words outside tables and code."""
     words: list[str] = []
     for section in sections:
         for block in section.blocks:
-            paragraphs = block.items if isinstance(block, ItemList) else (block,)
+            paragraphs = block.items if isinstance(block, SourceList) else (block,)
             for paragraph in paragraphs:
-                if isinstance(paragraph, Paragraph):
+                if isinstance(paragraph, SourceParagraph):
                     words += [
                         word
                         for sentence in paragraph.sentences

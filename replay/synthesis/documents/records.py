@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from replay.core.errors import DatasetError
 from replay.synthesis.documents.builder import DocumentBuilder
-from replay.synthesis.documents.document import Document
+from replay.synthesis.documents.document import SourceDocument
 from replay.synthesis.documents.markdown import read_markdown
 
 _ROWS_OF_A_SECTION = 100
@@ -17,7 +17,7 @@ TEXT_FIELDS = ("text", "content", "body")
 _TITLE_FIELDS = ("title", "name", "heading")
 
 
-def read_csv(path: str, source: str, *, title: str) -> Document:
+def read_csv(path: str, source: str, *, title: str) -> SourceDocument:
     """Return a file of rows, the first of which names the columns, as tables of at most a hundred rows."""
     try:
         dialect: type[csv.Dialect] = csv.Sniffer().sniff(source[:10_000], ",;\t|")
@@ -39,7 +39,7 @@ def read_csv(path: str, source: str, *, title: str) -> Document:
     return builder.finish(len(source))
 
 
-def read_json_lines(path: str, source: str) -> Iterator[Document | DatasetError]:
+def read_json_lines(path: str, source: str) -> Iterator[SourceDocument | DatasetError]:
     """Yield each line's record, an object with a text, as a document of its own; a bad line is an error."""
     for number, line in enumerate(source.split("\n"), 1):
         if not line.strip():

@@ -11,7 +11,7 @@ import re
 from typing import Any
 
 from replay.synthesis.documents.builder import DocumentBuilder, line_offsets
-from replay.synthesis.documents.document import Document
+from replay.synthesis.documents.document import SourceDocument
 from replay.synthesis.documents.extra import extra_module
 from replay.synthesis.documents.prose import GAP, IMAGE, LINK_END, LINK_START, code
 
@@ -33,7 +33,7 @@ _DIRECTIVE = re.compile(r"^([ \t]*)\.\. (?:\|[^|]+\| )?([\w:+.-]+)::(?:[ \t](.*)
 _OPTION = re.compile(r"^[ \t]+:[\w-]+:(?:[ \t].*)?$")
 
 
-def read_restructured_text(path: str, source: str, *, title: str) -> Document:
+def read_restructured_text(path: str, source: str, *, title: str) -> SourceDocument:
     """Return *source*, the text of the file at *path*; *title* is used where the text has none."""
     core = extra_module("docutils.core")
     settings = {

@@ -6,7 +6,13 @@ import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from replay.synthesis.documents.document import Document, ItemList, Paragraph, Section, Sentence
+from replay.synthesis.documents.document import (
+    SourceDocument,
+    SourceList,
+    SourceParagraph,
+    SourceSection,
+    SourceSentence,
+)
 
 MOST_WORDS = 900
 """Of the passages that a model is shown at a time."""
@@ -20,23 +26,23 @@ class ModelArea:
 
     id: str
     title: str
-    sections: tuple[Section, ...]
+    sections: tuple[SourceSection, ...]
 
     @property
-    def sentences(self) -> list[tuple[Section, Sentence]]:
+    def sentences(self) -> list[tuple[SourceSection, SourceSentence]]:
         """Return whole sentences of paragraphs and items, in order."""
         return [
             (section, sentence)
             for section in self.sections
             for block in section.blocks
-            for paragraph in (block.items if isinstance(block, ItemList) else (block,))
-            if isinstance(paragraph, Paragraph)
+            for paragraph in (block.items if isinstance(block, SourceList) else (block,))
+            if isinstance(paragraph, SourceParagraph)
             for sentence in paragraph.sentences
             if sentence.text.endswith((".", "!"))
         ]
 
 
-def model_areas(documents: Iterable[Document], *, turns: int, rng: random.Random) -> list[ModelArea]:
+def model_areas(documents: Iterable[SourceDocument], *, turns: int, rng: random.Random) -> list[ModelArea]:
     """
     Return areas with at least *turns* sentences, in an order that takes documents in turn, drawn by *rng*.
 
@@ -51,9 +57,9 @@ def model_areas(documents: Iterable[Document], *, turns: int, rng: random.Random
     return [areas[n] for n in range(deepest) for areas in of_document if n < len(areas)]
 
 
-def _areas(document: Document, turns: int) -> list[ModelArea]:
+def _areas(document: SourceDocument, turns: int) -> list[ModelArea]:
     areas: list[ModelArea] = []
-    taken: list[Section] = []
+    taken: list[SourceSection] = []
 
     def close() -> None:
         area = ModelArea(id=f"{document.path}:{len(areas) + 1}", title=document.title, sections=tuple(taken))
@@ -73,5 +79,5 @@ def _areas(document: Document, turns: int) -> list[ModelArea]:
     return areas
 
 
-def _word_count(sections: Sequence[Section]) -> int:
+def _word_count(sections: Sequence[SourceSection]) -> int:
     return sum(len(section.text.split()) for section in sections)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from replay.coreference.reading.mentions import find_mentions
 from replay.coreference.reading.words import content_words, words
-from replay.synthesis.documents.document import Section
+from replay.synthesis.documents.document import SourceSection
 
 MOST_QUESTION_WORDS = 30
 MOST_ANSWER_WORDS = 80
@@ -26,7 +26,7 @@ _REFUSAL = re.compile(
 class DocumentQuote:
     """A part of a section."""
 
-    section: Section
+    section: SourceSection
     start: int
     end: int
     """Offsets in the section's text."""
@@ -37,7 +37,7 @@ class DocumentQuote:
         return self.section.text[self.start : self.end]
 
 
-def find_quote(quote: str, sections: Sequence[Section], number: int | None) -> DocumentQuote | None:
+def find_quote(quote: str, sections: Sequence[SourceSection], number: int | None) -> DocumentQuote | None:
     """
     Return where *quote* stands: in section *number* (1 for the first) if it is there, else in any.
 

@@ -28,7 +28,7 @@ from replay.synthesis.model.checks import (
     find_quote,
     question_fault,
 )
-from replay.synthesis.model.writer import JsonWriter, UnusableReplyError
+from replay.synthesis.model.writer import JsonWriter, NothingUsableError
 
 PROMPTS = Path(__file__).resolve().parent / "prompts"
 _KEYS = ("question", "standalone")
@@ -139,12 +139,12 @@ class DialogueMaker:
                     "student", self.prompts.student, student, _KEYS, _question_check(made),
                     depth=depth, seed=self.seed, rejected=wrong,
                 )  # fmt: skip
-            except UnusableReplyError as error:
+            except NothingUsableError as error:
                 self.rejected[f"no question: {_kind(error)}"] += 1
                 return False
             try:
                 quote = await self._quote(area, made, found, depth)
-            except UnusableReplyError as error:
+            except NothingUsableError as error:
                 self.rejected[f"no quote: {_kind(error)}"] += 1
                 wrong.append({"text": found["question"], "reason": "nobody could answer it with a quote"})
                 continue
@@ -172,7 +172,7 @@ class DialogueMaker:
         Return what the teacher quotes; None if that is CANNOTANSWER.
 
         Raises:
-            UnusableReplyError: the teacher won't quote.
+            NothingUsableError: the teacher won't quote.
         """
         variables = {
             "passages": [
@@ -226,7 +226,7 @@ class DialogueMaker:
                     "inpainting", self.prompts.inpainting, variables, _KEYS, _question_check(made, answer),
                     depth=depth, seed=self.seed,
                 )  # fmt: skip
-            except UnusableReplyError as error:
+            except NothingUsableError as error:
                 self.rejected[f"no question: {_kind(error)}"] += 1
                 return None
             except AdapterError as error:
@@ -280,7 +280,7 @@ def _number(reply: dict[str, Any]) -> int | None:
     return number if isinstance(number, int) else None
 
 
-def _kind(error: UnusableReplyError) -> str:
+def _kind(error: NothingUsableError) -> str:
     """Return the reason without what is quoted in it, so that equal ones are counted together."""
     text = str(error)
     return "the reply can't be read as JSON" if "object" in text and "has no text" not in text else text

@@ -21,9 +21,9 @@ from replay.core.conversation import Conversation
 from replay.core.disk_cache import cache_path
 from replay.core.errors import DatasetError, InputError
 from replay.play.first_failure import gather_or_cancel
-from replay.synthesis.documents.document import Document
+from replay.synthesis.documents.document import SourceDocument
 from replay.synthesis.documents.read import LARGEST_MB, read_documents
-from replay.synthesis.duplicates import without_duplicates
+from replay.synthesis.duplicates import duplicate_turns
 from replay.synthesis.flow import Shares
 from replay.synthesis.model.areas import ModelArea, model_areas
 from replay.synthesis.model.dialogues import DialogueMaker, WriterPrompts, writer_prompts
@@ -34,7 +34,7 @@ COMPLETION_TOKENS = 60
 """Of a reply, for an estimate."""
 _EXCHANGE_CHARACTERS = 200
 """Of a question with its answer, for an estimate."""
-REPEATED = "it repeats an earlier conversation"
+REPEATED = "most of its turns repeat earlier ones"
 
 
 class ModelSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -117,10 +117,11 @@ def synthesize_with_model(
         writer=writer, prompts=prompts, turns=settings.turns, shares=settings.shares, seed=settings.seed
     )
     made = asyncio.run(_make_all(maker, read.areas, settings))
-    kept, repeated = without_duplicates(made, seed=settings.seed + 1)
-    maker.rejected[REPEATED] += len(repeated)
+    repeated = Counter(name for name, _ in duplicate_turns(made, seed=settings.seed + 1))
+    kept = [one for one in made if 2 * repeated[one.id] <= len(one.turns)]
+    maker.rejected[REPEATED] += len(made) - len(kept)
     return ModelSynthesis(
-        conversations=kept[: settings.conversations],
+        conversations=kept,
         documents=read.documents,
         areas=len(read.areas),
         rejected=+maker.rejected,
@@ -206,7 +207,7 @@ def _read(
     for part in (prompts.student.hash, prompts.teacher.hash, prompts.inpainting.hash, model.signature):
         digest.update(part.encode())
 
-    def documents() -> Iterable[Document]:
+    def documents() -> Iterable[SourceDocument]:
         for found in read_documents(paths, largest_mb=settings.largest_mb):
             if isinstance(found, DatasetError):
                 read.unread.append(found)

@@ -19,7 +19,7 @@ _SHOWN = 200
 """Characters of a reply that can't be used, as the model is shown them."""
 
 
-class UnusableReplyError(ValueError):
+class NothingUsableError(ValueError):
     """A model gave nothing usable, however often it was asked; its message is the last reason."""
 
 
@@ -71,7 +71,7 @@ class JsonWriter:
             rejected: What won't do either, from before.
 
         Raises:
-            UnusableReplyError: nothing usable came.
+            NothingUsableError: nothing usable came.
             AdapterError: no reply came.
             RunStoppedError: the endpoint refuses our key and has answered nothing yet.
             NotCachedError: nothing may be asked, and it isn't in the cache.
@@ -91,7 +91,7 @@ class JsonWriter:
                 if not reason:
                     return found
             wrong.append({"text": " ".join(text.split())[:_SHOWN], "reason": reason})
-        raise UnusableReplyError(wrong[-1]["reason"])
+        raise NothingUsableError(wrong[-1]["reason"])
 
     async def _reply(self, step: str, prompt: str, depth: int, sample: str) -> str:
         parameters = self.model.sent_parameters(self.parameters)

@@ -6,9 +6,15 @@ import re
 from collections.abc import Iterator, Sequence
 
 from replay.coreference.reading.words import content_words, word_set
-from replay.synthesis.documents.document import ItemList, Paragraph, Section, Sentence, Table
+from replay.synthesis.documents.document import (
+    SourceList,
+    SourceParagraph,
+    SourceSection,
+    SourceSentence,
+    SourceTable,
+)
 from replay.synthesis.questions.clauses import clause, is_doing, wish_of
-from replay.synthesis.questions.fact import Fact, Kind, Topic
+from replay.synthesis.questions.fact import DocumentFact, Kind, QuestionTopic
 from replay.synthesis.questions.naming import names_something
 from replay.synthesis.questions.verbs import verb
 from replay.synthesis.questions.words import (
@@ -64,15 +70,15 @@ _NO = word_set("no false optional ✗ ❌ -")
 
 
 def facts_of_list(
-    section: Section, before: Sentence | None, found: ItemList, known: Vocabulary
-) -> Iterator[Fact]:
+    section: SourceSection, before: SourceSentence | None, found: SourceList, known: Vocabulary
+) -> Iterator[DocumentFact]:
     """Yield what the list *found* answers; *before* is the sentence that opens it, if one does."""
     firsts = [item.sentences[0] for item in found.items]
     start, end = firsts[0].start, found.items[-1].sentences[-1].end
     whole = section.text[start:end]
     asked = _asked_of_list(before, known) if before is not None else None
     if asked is not None and 2 <= len(firsts) <= MOST_ITEMS and len(whole.split()) <= MOST_WORDS:
-        yield Fact(
+        yield DocumentFact(
             kind="list", question=asked, answers=(whole,), start=start, section=section, list_start=start
         )
     kind = _kind_of(section.headings[-1]) if section.headings else ""
@@ -86,10 +92,10 @@ def facts_of_list(
         if question is None:
             continue
         thing, frame = question
-        yield Fact(
+        yield DocumentFact(
             kind="item", question=frame.format(thing), answers=(said,), start=item.start + named.end(),
             section=section, frame=frame, filler=thing, place=place, list_start=start,
-            topic=Topic(text=thing, start=frame.index("{")),
+            topic=QuestionTopic(text=thing, start=frame.index("{")),
         )  # fmt: skip
 
 
@@ -115,15 +121,15 @@ def _asked_of_item(
     ):
         return None
     is_name = term.isupper() or term.split()[0] in known.names
-    if words[0] not in ("a", "an", "the") and not (is_name and (does or said[:1].isupper())):
+    if words[0] not in ("a", "an", "the") and not (does or (term.isupper() and said[:1].isupper())):
         return None
     if verb(term.split()[0].lower(), "base") is not None or (term.endswith("s") and not is_name):
         return None
     article = "" if is_name else "an " if term[:1].lower() in "aeiou" else "a "
-    return article + known.lowered(term), frame
+    return article + known.lower(term), frame
 
 
-def _asked_of_list(before: Sentence, known: Vocabulary) -> str | None:
+def _asked_of_list(before: SourceSentence, known: Vocabulary) -> str | None:
     text = before.text.rstrip()
     if not text.endswith(":"):
         return None
@@ -139,7 +145,7 @@ def _asked_of_list(before: Sentence, known: Vocabulary) -> str | None:
     supports = _SUPPORTS.search(text)
     if supports is None:
         return None
-    sentence = Sentence(text=text, start=0, literals=before.literals)
+    sentence = SourceSentence(text=text, start=0, literals=before.literals)
     words = words_of(sentence)
     told = clause(text, words, known) if words else None
     if (
@@ -152,7 +158,7 @@ def _asked_of_list(before: Sentence, known: Vocabulary) -> str | None:
     return f"Which{supports['what']} {told.auxiliary} {told.subject} {told.verb}?"
 
 
-def facts_of_table(section: Section, table: Table) -> Iterator[Fact]:
+def facts_of_table(section: SourceSection, table: SourceTable) -> Iterator[DocumentFact]:
     """Yield what the cells of *table* answer, row by row; the first column says of what."""
     kind = _kind_of(table.header[0])
     for row in table.rows:
@@ -167,11 +173,11 @@ def facts_of_table(section: Section, table: Table) -> Iterator[Fact]:
             frame, kind_of = _asked_of_cell(header.strip(), said)
             if not frame or not said or len(said.split()) > LONGEST_CELL:
                 continue
-            yield Fact(
+            yield DocumentFact(
                 kind=kind_of, question=frame.format(thing), answers=(cell.text,), start=cell.start,
                 section=section, frame=frame, filler=thing,
                 is_denied=kind_of == "yes-no" and said.lower() in _NO,
-                topic=Topic(text=thing, start=frame.index("{"), is_owner=" of {}" in frame),
+                topic=QuestionTopic(text=thing, start=frame.index("{"), is_owner=" of {}" in frame),
             )  # fmt: skip
 
 
@@ -204,7 +210,7 @@ def _kind_of(heading: str) -> str:
     )
 
 
-def facts_of_heading(section: Section, paragraphs: Sequence[Paragraph]) -> Iterator[Fact]:
+def facts_of_heading(section: SourceSection, paragraphs: Sequence[SourceParagraph]) -> Iterator[DocumentFact]:
     """Yield how to do what the heading names ("Installing the CLI"), if the section begins by saying it."""
     if not section.headings or not paragraphs:
         return
@@ -221,7 +227,7 @@ def facts_of_heading(section: Section, paragraphs: Sequence[Paragraph]) -> Itera
     purpose = re.match(r"To (?P<what>[^,]+), ", opening.text)
     shares = purpose is not None and set(content_words(purpose["what"])) & set(content_words(said))
     if shares or (is_doing(imperative) and not imperative.startswith("you ")):
-        yield Fact(
+        yield DocumentFact(
             kind="procedure",
             question=f"How do I {do}?",
             answers=(opening.text,),

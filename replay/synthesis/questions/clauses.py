@@ -151,7 +151,7 @@ def clause(text: str, words: Sequence[Word], known: Vocabulary, start: int = 0) 
     ):
         return None  # "systems requiring authentication"
     found = _with_auxiliary(text, words, start, end) or _with_verb(text, words, start, end)
-    return None if found is None else replace(found, subject=known.lowered(found.subject))
+    return None if found is None else replace(found, subject=known.lower(found.subject))
 
 
 def _clause_of_you(text: str, words: Sequence[Word], start: int) -> Clause | None:
@@ -176,8 +176,8 @@ def _clause_of_you(text: str, words: Sequence[Word], start: int) -> Clause | Non
     auxiliary = "can" if auxiliary == "may" else auxiliary
     while at < len(words) and words[at].low in ("also", "then", "still", "only", "just"):
         at += 1
-    if at >= len(words) or said[0] == "only":
-        return None
+    if at >= len(words) or words[at].low == "now":
+        return None  # a step of what went before
     ahead = at
     while ahead < len(words) and words[ahead].is_adverb:
         ahead += 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from replay.synthesis.documents.document import Section
+from replay.synthesis.documents.document import SourceSection
 
 Kind = Literal[
     "definition", "effect", "object", "amount", "time", "place", "reason", "condition", "procedure", "yes-no",
@@ -14,7 +14,7 @@ Kind = Literal[
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Topic:
+class QuestionTopic:
     """The phrase of a question that says what it is about."""
 
     text: str
@@ -35,7 +35,7 @@ class Topic:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fact:
+class DocumentFact:
     """One question that needs no context, and its answer."""
 
     kind: Kind
@@ -44,8 +44,8 @@ class Fact:
     """A span of the section's text; then shorter ones that answer as well."""
     start: int
     """Offset of the first answer in the section's text."""
-    section: Section
-    topic: Topic | None = None
+    section: SourceSection
+    topic: QuestionTopic | None = None
     frame: str = ""
     """The question with ``{}`` for *filler*; after one of a frame, others can be asked as "And ...?"."""
     filler: str = ""

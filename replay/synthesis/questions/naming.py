@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from replay.coreference.reading.words import word_set
-from replay.synthesis.documents.document import Sentence
+from replay.synthesis.documents.document import SourceSentence
 from replay.synthesis.questions.clauses import noun_phrase
 from replay.synthesis.questions.verbs import verb
 from replay.synthesis.questions.words import DETERMINERS, LEANING, PREPOSITIONS, Vocabulary, Word, words_of
@@ -82,7 +82,7 @@ def names_something(words: Sequence[Word], known: Vocabulary) -> bool:
 
 def is_told_elsewhere(question: str, known: Vocabulary) -> bool:
     """Return whether *question* says "the" of something that only the page around it tells ("the form")."""
-    words = words_of(Sentence(text=question, start=0))
+    words = words_of(SourceSentence(text=question, start=0))
     for word, noun, after in zip(words, words[1:], [*words[2:], None], strict=False):
         if word.low != "the" or noun.text[:1].isupper() or not noun.text.isalpha():
             continue

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from replay.coreference.reading.words import word_set
-from replay.synthesis.documents.document import Section, Sentence
+from replay.synthesis.documents.document import SourceSection, SourceSentence
 from replay.synthesis.questions.clauses import Clause, wish_of
-from replay.synthesis.questions.fact import Fact, Kind, Topic
+from replay.synthesis.questions.fact import DocumentFact, Kind, QuestionTopic
 from replay.synthesis.questions.verbs import verb
 from replay.synthesis.questions.words import BE, CONJUNCTIONS, DETERMINERS, MODALS, PREPOSITIONS
 
@@ -67,33 +67,35 @@ _NO_QUESTIONS = word_set(
 class Source:
     """The sentence that answers."""
 
-    section: Section
-    sentence: Sentence
+    section: SourceSection
+    sentence: SourceSentence
 
     def fact(
         self, kind: Kind, question: str, *, short: str = "", frame: str = "", filler: str = "",
-        topic: Topic | None = None, reason_for: str = "", is_denied: bool = False,
-    ) -> Fact:  # fmt: skip
+        topic: QuestionTopic | None = None, reason_for: str = "", is_denied: bool = False,
+    ) -> DocumentFact:  # fmt: skip
         """Return the fact that *question* is answered by the sentence, and by *short* as well."""
         text = self.sentence.text
-        return Fact(
+        return DocumentFact(
             kind=kind, question=question, answers=(text, short) if short else (text,),
             start=self.sentence.start, section=self.section, frame=frame, filler=filler, topic=topic,
             reason_for=reason_for, is_denied=is_denied,
         )  # fmt: skip
 
 
-def facts_of_clause(told: Clause, tail: str, source: Source) -> Iterator[Fact]:
+def facts_of_clause(told: Clause, tail: str, source: Source) -> Iterator[DocumentFact]:
     """Yield what *told* answers; *tail* ends each question (" by default")."""
     if told.is_mine:
         yield from _of_mine(told, tail, source)
         return
     subject, rest, auxiliary = told.subject, told.rest, told.auxiliary
 
-    def ask(kind: Kind, question: str, *, framed: bool = False, short: str = "", **more: object) -> Fact:
+    def ask(
+        kind: Kind, question: str, *, framed: bool = False, short: str = "", **more: object
+    ) -> DocumentFact:
         question = f"{question.rstrip('?')}{tail}?"
         frame = question.replace(subject, "{}", 1) if framed and "{" not in question else ""
-        topic = Topic(text=subject, start=question.index(subject), is_plural=told.is_plural)
+        topic = QuestionTopic(text=subject, start=question.index(subject), is_plural=told.is_plural)
         return source.fact(
             kind, question, topic=topic, short=short, frame=frame, filler=subject if frame else "", **more  # type: ignore[arg-type]
         )  # fmt: skip
@@ -122,14 +124,15 @@ def facts_of_clause(told: Clause, tail: str, source: Source) -> Iterator[Fact]:
         yield ask("yes-no", told.question(), is_denied=told.is_negated)
 
 
-def _of_being(told: Clause, ask: Callable[..., Fact]) -> Iterator[Fact]:
+def _of_being(told: Clause, ask: Callable[..., DocumentFact]) -> Iterator[DocumentFact]:
     """Yield what a clause with "is" says, if it is no mere property."""
     subject, rest, be = told.subject, told.rest, told.auxiliary
     if be not in BE or told.verb or _is_several(told):
         return
     first = rest.split()[0].lower()
     defines = first in ("a", "an", "the", "one") and len(rest.split()) > 2
-    if _PLURAL_DEFINITION.match(rest) if told.is_plural else defines:
+    is_act = verb(first, "participle") is not None and first != "set"
+    if _PLURAL_DEFINITION.match(rest) and not is_act if told.is_plural else defines:
         yield ask("definition", f"What {be} {subject}?", framed=True)
     if _USED.match(rest):
         yield ask("effect", f"What {be} {subject} used for?", framed=True)
@@ -142,7 +145,7 @@ def _of_being(told: Clause, ask: Callable[..., Fact]) -> Iterator[Fact]:
         yield ask("amount", f"What {be} {subject}?", short=rest)
 
 
-def _of_doing(told: Clause, ask: Callable[..., Fact]) -> Iterator[Fact]:
+def _of_doing(told: Clause, ask: Callable[..., DocumentFact]) -> Iterator[DocumentFact]:
     """Yield what a clause with a verb says that its subject does."""
     does = f"{told.auxiliary} {told.subject} {told.verb}"
     if told.auxiliary not in ("does", "do", "did") or not told.verb:
@@ -164,7 +167,7 @@ def _of_doing(told: Clause, ask: Callable[..., Fact]) -> Iterator[Fact]:
         yield ask("effect", f"What {told.auxiliary} {told.subject} do?", framed=True)
 
 
-def _of_circumstance(told: Clause, ask: Callable[..., Fact]) -> Fact | None:
+def _of_circumstance(told: Clause, ask: Callable[..., DocumentFact]) -> DocumentFact | None:
     """Return what is asked with "how" or "when" of a clause that ends by saying it."""
     means = _BY_MEANS.match(told.predicate)
     if means is not None and _may_be_how(told, means["what"]):
@@ -175,7 +178,7 @@ def _of_circumstance(told: Clause, ask: Callable[..., Fact]) -> Fact | None:
     return ask("condition", told.question("when", when["what"]), short=when["when"])
 
 
-def _of_mine(told: Clause, tail: str, source: Source) -> Iterator[Fact]:
+def _of_mine(told: Clause, tail: str, source: Source) -> Iterator[DocumentFact]:
     """Yield what a clause says that the reader can, should or must do."""
     allowed = told.auxiliary == "can" and not told.is_negated
     means = _BY_MEANS.match(told.predicate)

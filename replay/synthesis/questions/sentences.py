@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from replay.synthesis.documents.document import Section, Sentence
+from replay.coreference.reading.words import word_set
+from replay.synthesis.documents.document import SourceSection, SourceSentence
 from replay.synthesis.questions.clauses import clause, is_doing, noun_phrase, wish_of
-from replay.synthesis.questions.fact import Fact, Topic
+from replay.synthesis.questions.fact import DocumentFact, QuestionTopic
 from replay.synthesis.questions.naming import is_told_elsewhere, names_something, points
 from replay.synthesis.questions.predicates import Source, facts_of_clause
 from replay.synthesis.questions.verbs import verb
@@ -39,7 +40,11 @@ _LEAD = re.compile(
 )
 _BY_DEFAULT = re.compile(r"^By default,? ")
 _PLACED = re.compile(r"^(?P<said>(?:In|On|For|During|With|Within|Under) (?P<phrase>[^,.;:]{2,40})), (?=\w)")
+_NO_PLACES = word_set(
+    "fact general practice theory short particular addition contrast total summary case cases most"
+)
 _CONDITION = re.compile(r"^(?P<word>If|When|Once) (?P<said>[^,;:()]{6,110}), (?:then )?(?P<main>[\w`].*)$")
+_TWO_CLAUSES = re.compile(r" you (?:should|can|must|need|may|will)\b| and (?:are|were)\b")
 _WANTS = re.compile(r"you(?:'d| would)? (?:want|need|wish|like) to (?P<what>.+)$")
 _PURPOSE = re.compile(r"^(?:To|In order to) (?P<said>[^,;:()]{6,90}), (?P<main>[\w`].*)$")
 _MEANS = re.compile(
@@ -60,8 +65,8 @@ _BEFORE_MY_VERB = frozenset({"have", "need", "want", "to", "am"})
 
 
 def facts_of(
-    section: Section, sentence: Sentence, known: Vocabulary, before: Sentence | None = None
-) -> Iterator[Fact]:
+    section: SourceSection, sentence: SourceSentence, known: Vocabulary, before: SourceSentence | None = None
+) -> Iterator[DocumentFact]:
     """
     Yield what *sentence* answers, the surest first.
 
@@ -86,8 +91,8 @@ def facts_of(
 
 
 def _of_second_verb(
-    section: Section, sentence: Sentence, read: Sentence, known: Vocabulary
-) -> Iterator[Fact]:
+    section: SourceSection, sentence: SourceSentence, read: SourceSentence, known: Vocabulary
+) -> Iterator[DocumentFact]:
     """Yield what a second verb of *sentence* says; *read* is the sentence with its subject named."""
     told = clause(read.text, words_of(read), known)
     if told is None or told.second < 0 or told.is_mine:
@@ -104,7 +109,7 @@ def _of_second_verb(
             yield replace(fact, answers=(said, *fact.answers[1:]), start=sentence.start + at)
 
 
-def _subject_meant(text: str, before: Sentence | None, known: Vocabulary) -> str | None:
+def _subject_meant(text: str, before: SourceSentence | None, known: Vocabulary) -> str | None:
     """Return what "It" or "They" at the start of *text* means, where *before* names one thing it can mean."""
     if before is None or _EXPLETIVE.match(text):
         return None
@@ -114,7 +119,7 @@ def _subject_meant(text: str, before: Sentence | None, known: Vocabulary) -> str
     if " of " in told.subject:
         return None
     if told.auxiliary not in BE:
-        rest = words_of(Sentence(text=told.rest, start=0))
+        rest = words_of(SourceSentence(text=told.rest, start=0))
         for i, word in enumerate(rest):
             is_thing = word.low in DETERMINERS | {"its", "their"} and noun_phrase(rest, i) > i
             if is_thing or word.text[:1].isupper() or word.low.isdigit():
@@ -122,7 +127,7 @@ def _subject_meant(text: str, before: Sentence | None, known: Vocabulary) -> str
     return told.subject
 
 
-def _with_subject(subject: str, sentence: Sentence, at: int) -> Sentence:
+def _with_subject(subject: str, sentence: SourceSentence, at: int) -> SourceSentence:
     """Return *sentence* from the offset *at* on, after *subject*."""
     shift = len(subject) - at
     moved = tuple((start + shift, end + shift) for start, end in sentence.literals if start >= at)
@@ -130,13 +135,13 @@ def _with_subject(subject: str, sentence: Sentence, at: int) -> Sentence:
     return replace(sentence, text=opening + sentence.text[at:], literals=moved)
 
 
-def _asked_of(section: Section, sentence: Sentence, known: Vocabulary) -> Iterator[Fact]:
+def _asked_of(section: SourceSection, sentence: SourceSentence, known: Vocabulary) -> Iterator[DocumentFact]:
     for fact in _of_shape(sentence.text, Source(section=section, sentence=sentence), known):
         if not is_told_elsewhere(fact.question, known):
             yield fact if fact.topic is not None else replace(fact, topic=_topic_of_mine(fact.question))
 
 
-def _of_shape(text: str, source: Source, known: Vocabulary) -> Iterator[Fact]:
+def _of_shape(text: str, source: Source, known: Vocabulary) -> Iterator[DocumentFact]:
     """Yield what *text* answers, by what it opens with."""
     if (found := _CONDITION.match(text)) is not None:
         yield from _of_condition(found, known, source)
@@ -153,7 +158,7 @@ def _of_shape(text: str, source: Source, known: Vocabulary) -> Iterator[Fact]:
         yield from _of_statement(text, source, known)
 
 
-def _of_condition(found: re.Match[str], known: Vocabulary, source: Source) -> Iterator[Fact]:
+def _of_condition(found: re.Match[str], known: Vocabulary, source: Source) -> Iterator[DocumentFact]:
     said, word, main = found["said"], found["word"].lower(), found["main"]
     if points(said):
         return
@@ -162,27 +167,34 @@ def _of_condition(found: re.Match[str], known: Vocabulary, source: Source) -> It
         if goal is not None and is_doing(main):
             yield source.fact("procedure", f"How do I {goal}?")
         return
-    told = clause(said, words_of(Sentence(text=said, start=0)), known)
+    told = clause(said, words_of(SourceSentence(text=said, start=0)), known)
     is_mine = said.startswith("you ")
     if told is None and not is_mine:
         return
     frame = f"{'What should I do' if is_doing(main) else 'What happens'} {word} {{}}?"
     condition = in_first_person(said)
+    if is_mine and _TWO_CLAUSES.search(said):
+        return
     question = frame.format(condition)
     topic = None
     if told is not None and not is_mine and told.subject in question:
-        topic = Topic(text=told.subject, start=question.index(told.subject), is_plural=told.is_plural)
+        topic = QuestionTopic(text=told.subject, start=question.index(told.subject), is_plural=told.is_plural)
     yield source.fact("condition", question, frame=frame, filler=condition, topic=topic)
 
 
-def _of_statement(text: str, source: Source, known: Vocabulary) -> Iterator[Fact]:
+def _of_statement(text: str, source: Source, known: Vocabulary) -> Iterator[DocumentFact]:
     lead = _LEAD.match(text)
     at, tail = lead.end() if lead else 0, ""
     if (default := _BY_DEFAULT.match(text, at)) is not None:
         at, tail = default.end(), " by default"
     elif (placed := _PLACED.match(text, at)) is not None:
         phrase = placed["phrase"]
-        if points(phrase) or set(phrase.lower().split()) & BE or verb(phrase.split()[0].lower(), "gerund"):
+        if (
+            phrase.split()[0].lower() in _NO_PLACES
+            or points(phrase)
+            or set(phrase.lower().split()) & BE
+            or verb(phrase.split()[0].lower(), "gerund")
+        ):
             return
         at, tail = placed.end(), " " + in_first_person(placed["said"][:1].lower() + placed["said"][1:])
     words = words_of(source.sentence)
@@ -194,8 +206,8 @@ def _of_statement(text: str, source: Source, known: Vocabulary) -> Iterator[Fact
         is_subject = end > start and words[end - 1].end == lets.end("subject")
         if is_subject and not points(lets["said"]) and names_something(words[start:end], known):
             does = "does" if lets["lets"].endswith("s") else "do"
-            subject = known.lowered(lets["subject"])
-            topic = Topic(text=subject, start=len(f"What {does} "), is_plural=does == "do")
+            subject = known.lower(lets["subject"])
+            topic = QuestionTopic(text=subject, start=len(f"What {does} "), is_plural=does == "do")
             yield source.fact("effect", f"What {does} {subject} let me do?", topic=topic)
         return
     told = clause(text, words, known, start)
@@ -206,12 +218,12 @@ def _of_statement(text: str, source: Source, known: Vocabulary) -> Iterator[Fact
         yield from facts_of_clause(told, tail, source)
 
 
-def _topic_of_mine(question: str) -> Topic | None:
+def _topic_of_mine(question: str) -> QuestionTopic | None:
     """Return what a question with "I" is about, its verb's object: "a node" of "Can I delete a node?"."""
     found = list(_WHAT_I_DO.finditer(question))
     if not found:
         return None
-    words = words_of(Sentence(text=question[found[-1].end() :], start=0))
+    words = words_of(SourceSentence(text=question[found[-1].end() :], start=0))
     at = 0
     while at < len(words) and (words[at].is_adverb or words[at].low in _BEFORE_MY_VERB):
         at += 1
@@ -223,4 +235,4 @@ def _topic_of_mine(question: str) -> Topic | None:
     if end < len(words) and words[end].low == "of":
         return None
     start, stop = found[-1].end() + words[at + 1].start, found[-1].end() + words[end - 1].end
-    return Topic(text=question[start:stop], start=start, is_plural=looks_plural(words[end - 1]))
+    return QuestionTopic(text=question[start:stop], start=start, is_plural=looks_plural(words[end - 1]))

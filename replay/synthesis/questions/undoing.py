@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from replay.synthesis.questions.fact import Fact, Topic
+from replay.synthesis.questions.fact import DocumentFact, QuestionTopic
 
 Way = Literal["pronoun", "possessive", "demonstrative", "ellipsis", "ordinal", "why"]
 
@@ -23,7 +23,7 @@ _JOINED = re.compile(r"^(?:What happens|What should I do) (?P<word>if|when|once)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reference:
+class QuestionReference:
     """One expression of a question that leans on what was said, and what it stands for."""
 
     way: Way
@@ -41,9 +41,9 @@ class Reference:
 class QuestionForm:
     """A question as it is asked in its place of a conversation."""
 
-    fact: Fact
+    fact: DocumentFact
     question: str
-    references: tuple[Reference, ...] = ()
+    references: tuple[QuestionReference, ...] = ()
 
     @property
     def way(self) -> Way | None:
@@ -51,7 +51,7 @@ class QuestionForm:
         return self.references[0].way if self.references else None
 
 
-def lean_on(fact: Fact, before: Fact, depth: int) -> Iterator[QuestionForm]:
+def lean_on(fact: DocumentFact, before: DocumentFact, depth: int) -> Iterator[QuestionForm]:
     """Yield the ways to ask *fact* so that it leans on *before*, which was asked at *depth*, one turn ago."""
     if fact.reason_for and fact.reason_for == before.question:
         question = "Why not?" if fact.is_denied else "Why?"
@@ -86,7 +86,7 @@ def lean_on(fact: Fact, before: Fact, depth: int) -> Iterator[QuestionForm]:
         yield _put(fact, f"{'those' if topic.is_plural else 'that'} {noun}", "demonstrative", depth)
 
 
-def _general_noun(topic: Topic) -> str:
+def _general_noun(topic: QuestionTopic) -> str:
     """Return the last word of *topic* where it says what kind of thing it is: "flow" of "a config flow"."""
     words = topic.text.split()
     is_common = (
@@ -95,13 +95,13 @@ def _general_noun(topic: Topic) -> str:
     return words[-1] if len(words) > 2 and words[0] in ("the", "a", "an") and is_common else ""
 
 
-def _is_only(topic: Topic, noun: str, said: str) -> bool:
+def _is_only(topic: QuestionTopic, noun: str, said: str) -> bool:
     """Return whether *said* names *topic*, and nothing else by its *noun*."""
     low = said.lower()
     return topic.key in low and len(re.findall(rf"\b{re.escape(noun)}s?\b", low)) == low.count(topic.key)
 
 
-def _put(fact: Fact, said: str, way: Way, depth: int) -> QuestionForm:
+def _put(fact: DocumentFact, said: str, way: Way, depth: int) -> QuestionForm:
     topic = fact.topic
     assert topic is not None
     start, end = topic.start, topic.start + len(topic.text)
@@ -109,16 +109,20 @@ def _put(fact: Fact, said: str, way: Way, depth: int) -> QuestionForm:
     return _refer(fact, question, way, start, said, topic.text, depth)
 
 
-def _left_out(fact: Fact, question: str, way: Way, antecedent: str, depth: int) -> QuestionForm:
+def _left_out(fact: DocumentFact, question: str, way: Way, antecedent: str, depth: int) -> QuestionForm:
     return _refer(fact, question, way, len(question) - 1, "", antecedent, depth)
 
 
-def _refer(fact: Fact, question: str, way: Way, at: int, text: str, antecedent: str, depth: int) -> QuestionForm:
-    found = Reference(way=way, start=at, end=at + len(text), text=text, antecedent=antecedent, depth=depth)
+def _refer(
+    fact: DocumentFact, question: str, way: Way, at: int, text: str, antecedent: str, depth: int
+) -> QuestionForm:
+    found = QuestionReference(
+        way=way, start=at, end=at + len(text), text=text, antecedent=antecedent, depth=depth
+    )
     return QuestionForm(fact=fact, question=question, references=(found,))
 
 
-def _pronoun(fact: Fact) -> str:
+def _pronoun(fact: DocumentFact) -> str:
     """Return what stands for the topic of *fact*; empty where it may be a person and nothing tells which."""
     topic = fact.topic
     assert topic is not None

@@ -9,15 +9,15 @@ from typing import Literal, NamedTuple
 VerbForm = Literal["base", "third", "past", "participle", "gerund"]
 
 
-def _listed(name: str) -> str:
+def _data(name: str) -> str:
     return files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 
-_DOUBLED = frozenset(_listed("doubling_verbs.txt").split())
+_DOUBLED = frozenset(_data("doubling_verbs.txt").split())
 """Verbs whose last letter doubles before "-ed" and "-ing"."""
 
 
-class Verb(NamedTuple):
+class VerbReading(NamedTuple):
     """A word seen as a verb."""
 
     base: str
@@ -52,11 +52,11 @@ def _regular_past(base: str) -> str:
 
 
 @cache
-def _forms() -> dict[str, tuple[Verb, ...]]:
-    listed = _listed("verbs.txt").split()
-    rows = (line.split() for line in _listed("irregular_verbs.txt").splitlines())
+def _forms() -> dict[str, tuple[VerbReading, ...]]:
+    listed = _data("verbs.txt").split()
+    rows = (line.split() for line in _data("irregular_verbs.txt").splitlines())
     irregular = {base: (past, participle) for base, past, participle in rows}
-    found: dict[str, list[Verb]] = {}
+    found: dict[str, list[VerbReading]] = {}
     for base in dict.fromkeys([*listed, *irregular]):
         past, participle = irregular.get(base, (_regular_past(base),) * 2)
         named: tuple[tuple[str, VerbForm], ...] = (
@@ -67,7 +67,7 @@ def _forms() -> dict[str, tuple[Verb, ...]]:
             (gerund(base), "gerund"),
         )
         for word, form in named:
-            found.setdefault(word, []).append(Verb(base, form))
+            found.setdefault(word, []).append(VerbReading(base, form))
     return {word: tuple(verbs) for word, verbs in found.items()}
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from replay.coreference.reading.words import word_set
-from replay.synthesis.documents.document import Sentence
+from replay.synthesis.documents.document import SourceSentence
 
 DETERMINERS = word_set("the a an each every all some any most many both several your no")
 BE = word_set("is are was were")
@@ -88,7 +88,7 @@ class Word(NamedTuple):
         return self.text.islower() or self.start == 0
 
 
-def words_of(sentence: Sentence) -> list[Word]:
+def words_of(sentence: SourceSentence) -> list[Word]:
     """Return the words of *sentence*; what stood as code is one word."""
     found: list[Word] = []
     at, text = 0, sentence.text
@@ -121,7 +121,7 @@ class Vocabulary:
         """Return whether a title or heading names *noun*, one or several of it."""
         return noun in self.named or noun.removesuffix("s") in self.named
 
-    def lowered(self, phrase: str) -> str:
+    def lower(self, phrase: str) -> str:
         """Return *phrase* without the capital that only the beginning of a sentence gave it."""
         first, space, rest = phrase.partition(" ")
         low = first.lower()
@@ -133,7 +133,7 @@ class Vocabulary:
         )
 
 
-def vocabulary(title: str, headings: Iterable[str], sentences: Iterable[Sentence]) -> Vocabulary:
+def vocabulary(title: str, headings: Iterable[str], sentences: Iterable[SourceSentence]) -> Vocabulary:
     """Return what all *sentences* of a document say of its words; *headings* stand above a section."""
     names: set[str] = set()
     common: set[str] = set()

@@ -7,7 +7,14 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from replay.synthesis.documents.document import Document, ItemList, Paragraph, Section, Sentence, Table
+from replay.synthesis.documents.document import (
+    SourceDocument,
+    SourceList,
+    SourceParagraph,
+    SourceSection,
+    SourceSentence,
+    SourceTable,
+)
 from replay.synthesis.documents.html import read_html
 from replay.synthesis.documents.markdown import read_markdown, read_plain_text
 from replay.synthesis.documents.prose import sentences
@@ -15,24 +22,24 @@ from replay.synthesis.documents.records import read_csv, read_json_lines
 from replay.synthesis.documents.restructured_text import read_restructured_text
 
 
-def markdown(source: str) -> Document:
+def markdown(source: str) -> SourceDocument:
     return read_markdown("guide.md", source, title="guide")
 
 
-def all_sentences(section: Section) -> list[Sentence]:
-    found: list[Sentence] = []
+def all_sentences(section: SourceSection) -> list[SourceSentence]:
+    found: list[SourceSentence] = []
     for block in section.blocks:
         match block:
-            case Paragraph():
+            case SourceParagraph():
                 found += block.sentences
-            case ItemList():
+            case SourceList():
                 found += [sentence for item in block.items for sentence in item.sentences]
-            case Table():
+            case SourceTable():
                 found += [cell for row in block.rows for cell in row]
     return found
 
 
-def texts(document: Document) -> list[str]:
+def texts(document: SourceDocument) -> list[str]:
     return [sentence.text for section in document.sections for sentence in all_sentences(section)]
 
 
@@ -156,17 +163,17 @@ def test_a_page_of_a_site_generator():
     assert PAGE[second.start :].startswith("## Setting it up")
     assert PAGE[second.end :].startswith("### See also")
     paragraph, lead_in, items, inner, table = second.blocks
-    assert isinstance(paragraph, Paragraph)
+    assert isinstance(paragraph, SourceParagraph)
     assert [sentence.text for sentence in paragraph.sentences] == ["It takes about a minute."]
-    assert isinstance(lead_in, Paragraph)
+    assert isinstance(lead_in, SourceParagraph)
     assert lead_in.sentences[0].text == "The settings are:"
-    assert isinstance(items, ItemList)
+    assert isinstance(items, SourceList)
     assert [item.sentences[0].text for item in items.items] == [
         "color: which color it has",
         "size: how large it is",
     ]
-    assert isinstance(inner, ItemList)
-    assert isinstance(table, Table)
+    assert isinstance(inner, SourceList)
+    assert isinstance(table, SourceTable)
     assert table.header == ("Name", "Default")
     assert [[cell.text for cell in row] for row in table.rows] == [["a", "1"], ["b", ""]]
     assert table.rows[0][0].literals == ((0, 1),)
@@ -301,14 +308,14 @@ def test_rows_are_tables_of_a_hundred():
     source = "name;price\n" + "".join(f"thing {n};{n}\n" for n in range(150))
     document = read_csv("a.csv", source, title="a")
     tables = [section.blocks[0] for section in document.sections]
-    assert [len(table.rows) for table in tables if isinstance(table, Table)] == [100, 50]
+    assert [len(table.rows) for table in tables if isinstance(table, SourceTable)] == [100, 50]
     assert document.sections[1].text.startswith("name; price\nthing 100; 100\n")
 
 
 def test_each_record_is_a_document():
     lines = ['{"title": "T", "content": "It is **good**."}', "", "{", "[]", '{"id": 1}']
     first, *errors = read_json_lines("a.jsonl", "\n".join(lines))
-    assert isinstance(first, Document)
+    assert isinstance(first, SourceDocument)
     assert (first.path, first.title, texts(first)) == ("a.jsonl:1", "T", ["It is good."])
     assert [str(error) for error in errors] == [
         "a.jsonl:3: is no JSON (Expecting property name enclosed in double quotes: line 1 column 2 (char 1))",

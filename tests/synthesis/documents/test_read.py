@@ -10,15 +10,15 @@ import pypdf
 import pytest
 
 from replay.core.errors import DatasetError, PluginError
-from replay.synthesis.documents.document import Document
+from replay.synthesis.documents.document import SourceDocument
 from replay.synthesis.documents.extra import extra_module
 from replay.synthesis.documents.read import read_documents
 
 TEXT = "It is a program for all of you. It reads what you have.\n"
 
 
-def paths(found: list[Document | DatasetError]) -> list[str]:
-    return [Path(document.path).name for document in found if isinstance(document, Document)]
+def paths(found: list[SourceDocument | DatasetError]) -> list[str]:
+    return [Path(document.path).name for document in found if isinstance(document, SourceDocument)]
 
 
 def pdf(*pages: str) -> bytes:
@@ -61,7 +61,7 @@ def test_a_pdf_is_read_with_its_lines_mended(tmp_path):
     second = "Anyone may use it, and all of\n1"
     (tmp_path / "a.pdf").write_bytes(pdf(first, second, "those who want to may change it.\n2"))
     (document,) = read_documents([tmp_path / "a.pdf"])
-    assert isinstance(document, Document)
+    assert isinstance(document, SourceDocument)
     (section,) = document.sections
     assert section.headings == ("The manual",)
     assert section.text.split("\n") == [
@@ -111,7 +111,7 @@ def test_what_cant_be_used_is_a_sentence_and_the_rest_is_read(tmp_path, name, co
     error, document = read_documents([tmp_path], largest_mb=1)
     assert isinstance(error, DatasetError)
     assert str(error).startswith(f"{tmp_path / name}: {complaint}")
-    assert isinstance(document, Document)
+    assert isinstance(document, SourceDocument)
 
 
 def test_what_isnt_there_is_told(tmp_path):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from replay.synthesis.documents.document import Section
+from replay.synthesis.documents.document import SourceSection
 from replay.synthesis.model.checks import find_quote, question_fault
 
 
-def section(text: str, number: int = 1) -> Section:
-    return Section(id=f"a.md#{number}", headings=(), text=text, start=0, end=len(text), blocks=())
+def section(text: str, number: int = 1) -> SourceSection:
+    return SourceSection(id=f"a.md#{number}", headings=(), text=text, start=0, end=len(text), blocks=())
 
 
 TEXT = "The tool — called “Ada” — reads a file. It costs 5.50 dollars (a year)."
