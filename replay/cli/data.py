@@ -68,7 +68,8 @@ def stats(
     """
     from replay.synthesis.statistics.data_document import data_document
 
-    found = _statistics(files, format, setting or [], limit, skip_bad, sample, seed)
+    name = ", ".join(Path(file).name for file in files)
+    found = _statistics(files, format, setting or [], limit, skip_bad, sample, seed, name)
     if as_json:
         echo_json(found.to_json())
     else:
@@ -110,9 +111,10 @@ def compare(
     if plot:
         check_can_draw()
         format_of(plot)
+    names = [Path(first).name, Path(second).name]
     found = [
-        _statistics([file], reader, [], limit, skip_bad, sample, seed)
-        for file, reader in zip((first, second), (formats[0], formats[-1]), strict=True)
+        _statistics([file], reader, [], limit, skip_bad, sample, seed, name if names[0] != names[1] else file)
+        for file, reader, name in zip((first, second), (formats[0], formats[-1]), names, strict=True)
     ]
     if as_json:
         echo_json([one.to_json() for one in found])
@@ -134,6 +136,7 @@ def _statistics(
     skip_bad: bool,
     sample: int,
     seed: int,
+    name: str,
 ) -> DataStatistics:
     from replay.cli.settings import choose_reader
     from replay.coreference.reading.embedded import EmbeddedResolver
@@ -148,7 +151,7 @@ def _statistics(
         limit=limit,
     )
     resolver = EmbeddedResolver() if sample else None
-    found = data_statistics(", ".join(files), conversations, resolver=resolver, sample=sample, seed=seed)
+    found = data_statistics(name, conversations, resolver=resolver, sample=sample, seed=seed)
     for error in skipped:
         echo(f"skipped: {error}", err=True)
     return found

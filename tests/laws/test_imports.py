@@ -66,6 +66,7 @@ ROOMS = {
     "synthesis/documents": "core",
     "synthesis/questions": "coreference/reading synthesis/documents",
     "synthesis": "core core/asking coreference/reading synthesis/documents synthesis/questions",
+    "synthesis/model": "core core/asking coreference/reading play synthesis synthesis/documents",
     "synthesis/statistics": "core coreference/reading report report/plots synthesis",
     "integrations/deepeval": "core datasets scorers statistics report results runs",
     "integrations/inspect": "core core/settings core/asking scorers scorers/checks statistics policies play "

@@ -53,20 +53,18 @@ def _table(name: str, title: str, data: Sequence[DataStatistics], rows: _Rows) -
     return ReportSection(name=name, blocks=[Table(columns=lambda _: columns)])
 
 
-def share_text(found: Proportion | None) -> str:
-    """Return a share in per cent, with its counts."""
-    if found is None or found.share is None:
-        return NONE
-    return f"{100 * found.share:.1f} % ({found.count:,} of {found.of:,})"
+def _share(found: Proportion | None) -> str:
+    """Return a share in per cent, and of how many it is."""
+    return NONE if found is None or found.share is None else f"{100 * found.share:.1f} % of {found.of:,}"
 
 
 def _length(found: LengthSummary) -> str:
-    return f"{found.mean:.1f} mean, {found.median:g} median, {found.p90:g} 90th percentile"
+    return f"{found.mean:.1f}/{found.median:g}/{found.p90:g}"
 
 
 def _leaning_on_nothing(data: DataStatistics) -> str:
     found = data.leaning
-    return share_text(found and Proportion(count=found.of - found.count, of=found.of))
+    return _share(found and Proportion(count=found.of - found.count, of=found.of))
 
 
 _SIZE: _Rows = (
@@ -74,27 +72,27 @@ _SIZE: _Rows = (
     ("turns", lambda data: f"{data.turns:,}"),
     ("turns of a conversation", lambda data: f"{data.turns / max(1, data.conversations):.1f}"),
     ("passages", lambda data: f"{data.passages:,}"),
-    ("words of a question", lambda data: _length(data.question_length)),
-    ("words of an answer", lambda data: _length(data.answer_length)),
-    ("turns without a gold answer", lambda data: share_text(data.without_answer)),
-    ("near-duplicates of earlier turns", lambda data: share_text(data.duplicates)),
+    ("words of questions: mean/median/90 %", lambda data: _length(data.question_length)),
+    ("words of answers: mean/median/90 %", lambda data: _length(data.answer_length)),
+    ("turns without a gold answer", lambda data: _share(data.without_answer)),
+    ("near-duplicates of earlier turns", lambda data: _share(data.duplicates)),
 )
 
 
 def _reference(label: str) -> Callable[[DataStatistics], str]:
-    return lambda data: share_text(data.references[label])
+    return lambda data: _share(data.references[label])
 
 
 _KINDS: _Rows = (
-    ("follow-ups that lean on what was said", lambda data: share_text(data.leaning)),
+    ("follow-ups that lean on what was said", lambda data: _share(data.leaning)),
     ("follow-ups that lean on nothing", _leaning_on_nothing),
-    ("follow-ups with anaphora", lambda data: share_text(data.anaphora)),
+    ("follow-ups with anaphora", lambda data: _share(data.anaphora)),
     *((f"  {label}", _reference(label)) for label in REFERENCES),
-    ("fragments and questions for more", lambda data: share_text(data.ellipsis)),
-    ("follow-ups about another passage", lambda data: share_text(data.topic_shifts)),
-    ("questions for yes or no", lambda data: share_text(data.yes_no)),
-    ("answers with yes or no", lambda data: share_text(data.answered_yes_no)),
-    ("unanswerable questions", lambda data: share_text(data.unanswerable)),
+    ("fragments and questions for more", lambda data: _share(data.ellipsis)),
+    ("follow-ups about another passage", lambda data: _share(data.topic_shifts)),
+    ("questions for yes or no", lambda data: _share(data.yes_no)),
+    ("answers with yes or no", lambda data: _share(data.answered_yes_no)),
+    ("unanswerable questions", lambda data: _share(data.unanswerable)),
 )
 
 
@@ -102,7 +100,7 @@ def _question_words(data: Sequence[DataStatistics]) -> ReportSection:
     asked = [word for word in QUESTION_WORDS if any(word in one.question_words for one in data)]
 
     def cell(one: DataStatistics, word: str) -> str:
-        return share_text(Proportion(count=one.question_words.get(word, 0), of=one.turns))
+        return _share(Proportion(count=one.question_words.get(word, 0), of=one.turns))
 
     columns = [
         column("Question words", asked, left=True),

@@ -62,6 +62,8 @@ def _draw_bars(axes: Axes, label: str, names: Sequence[str], shares: Sequence[Se
 
 
 def _draw_depths(axes: Axes, data: Sequence[DataStatistics]) -> None:
+    from matplotlib.ticker import MaxNLocator
+
     for number, one in enumerate(data):
         rows = [row for row in one.depths if row.depth <= _DEEPEST]
         first = rows[0].turns if rows else 1
@@ -73,6 +75,7 @@ def _draw_depths(axes: Axes, data: Sequence[DataStatistics]) -> None:
             marker=MARKERS[number % len(MARKERS)],
             label=plain(one.name),
         )
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_xlabel("depth")
     axes.set_ylabel("conversations that reach it (%)")
     axes.set_ylim(bottom=0)

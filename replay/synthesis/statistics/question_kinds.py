@@ -31,6 +31,7 @@ _ASKS_FOR_REQUEST = re.compile(
     r"(?:tell|explain|describe|list|give|show|name|compare|summari[sz]e|elaborate|help|provide|find)\b",
     re.IGNORECASE,
 )
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 _PREPOSITIONS = word_set("in on at by for to from with about of under during after before since until into")
 
 
@@ -38,9 +39,14 @@ def question_word(question: str) -> str:
     """
     Return which of ``QUESTION_WORDS`` asks.
 
-    The word at the beginning counts ("In what year", "And who"), else the first one that asks later on
-    ("After the war, what happened?").
+    Of several sentences the last with a question mark counts ("It hurts. What can I do?"), of that the word
+    at the beginning ("In what year", "And who"), else the first one that asks later on ("After the war,
+    what happened?").
     """
+    asking = [
+        sentence for sentence in _SENTENCE_END.split(question) if sentence.rstrip("\"'”’) ").endswith("?")
+    ]
+    question = asking[-1] if asking else question
     line = [token for token in tokens(question.replace("’", "'")) if token.is_word]
     while line and line[0].normal in _OPENERS:
         line = line[1:]

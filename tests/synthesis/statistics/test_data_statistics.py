@@ -145,7 +145,7 @@ def test_two_data_sets_stand_side_by_side():
     text = document_markdown(data_document([data_statistics("a", [BAND]), data_statistics("b", [])]))
     assert "| Size | `a` | `b` |" in text
     assert "| turns | 5 | 0 |" in text
-    assert "| follow-ups that lean on nothing | 25.0 % (1 of 4) | - |" in text
+    assert "| follow-ups that lean on nothing | 25.0 % of 4 | - |" in text
 
 
 def test_a_card_says_what_is_in_and_what_was_left_out(tmp_path):
