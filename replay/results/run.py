@@ -261,6 +261,12 @@ class Run:
         with self.opened_once() as run:
             return run._report(resamples, method)
 
+    def policies_with_user(self) -> set[str]:
+        """Return the labels of the policies under which a user may word turns."""
+        with self._opened() as store:
+            signatures = version_signatures(played_by(store))
+        return {name for name, one in signatures.items() if one.startswith("policy:react")}
+
     def _report(self, resamples: int, method: IntervalMethod) -> Report:
         from replay.results.human_scores import people_of
         from replay.results.report_numbers import run_repeats, wording_agreements
@@ -282,7 +288,6 @@ class Run:
             repeats = run_repeats(store, records, columns, resamples=resamples, method=method)
         seed = self._needed("seed")
         signatures = self.signatures()
-        reacting = {name for name, one in signatures.items() if one.startswith("policy:react")}
         gaps = policy_gaps(records, columns, resamples=resamples, seed=seed, method=method)
         return Report(
             table=self._table(records, columns, resamples, method),
@@ -295,7 +300,7 @@ class Run:
             remarks=notes,
             judges=tuple(msgspec.to_builtins(one) for one in judged),
             repeats=repeats,
-            interventions=count_interventions(records, reacting),
+            interventions=count_interventions(records, self.policies_with_user()),
             survival=script_survival(records),
             people=people,
             checks=checks if checks.rows else None,
