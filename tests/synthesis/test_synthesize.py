@@ -100,7 +100,7 @@ def test_a_question_with_two_answers_is_not_asked(documents):
 
 
 def test_what_no_shares_can_be_is_told():
-    with pytest.raises(ValueError, match="sum to 1.2"):
+    with pytest.raises(ValueError, match=r"sum to 1\.2"):
         Shares(anaphora=0.9, ellipsis=0.2, unanswerable=0.1, shift=0)
     with pytest.raises(ValueError, match='no share "anafora"'):
         shares_of("quac", {"anafora": 0.2})
