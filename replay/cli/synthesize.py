@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from replay.synthesis.synthesize import Synthesis
 
 
+_MOST_NAMED = 5
+"""Files that can't be used, as far as they are listed."""
+
+
 def synthesize(
     documents: Annotated[
         list[Path],
@@ -91,8 +95,11 @@ def synthesize(
     No model is asked without --llm. The questions come from the grammar of the sentences, and lean on each
     other by pronouns and by what they leave out, so that what each refers to is known.
     """
-    from replay.core.errors import InputError
+    import msgspec
+
+    from replay.core.errors import writing
     from replay.datasets.native import write_native
+    from replay.synthesis.statistics.card import write_card
     from replay.synthesis.synthesize import SynthesisSettings, synthesize as make
 
     shares = _shares(preset, share or [])
@@ -112,45 +119,38 @@ def synthesize(
         raise typer.BadParameter(
             "it goes with --llm; without a model nothing costs anything", param_hint="--dry-run"
         )
-    made = make(
-        documents,
-        SynthesisSettings(
-            conversations=conversations, turns=turns, seed=seed, shares=shares, largest_mb=largest_mb
-        ),
-        system=_system(found_by),
-        resolver=_resolver(resolver),
+    settings = SynthesisSettings(
+        conversations=conversations, turns=turns, seed=seed, shares=shares, largest_mb=largest_mb
     )
-    try:
+    made = make(documents, settings, system=_system(found_by), resolver=_resolver(resolver))
+    with writing(out):
         write_native(made.conversations, out)
-    except OSError as error:
-        raise InputError(f"{out} can't be written: {error.strerror}") from error
+    card = out.with_suffix(".card.md")
+    write_card(
+        card, made.conversations, made.rejected, msgspec.to_builtins(settings) | {"found_by": found_by},
+        sources=made.sources, signature=made.signature, references=made.references,
+        unread=[str(error) for error in made.unread],
+    )  # fmt: skip
     for line in _report(made):
         echo(line, err=True)
-    echo(f"wrote {out}")
+    echo(f"wrote {out} and {card}")
 
 
 def _shares(preset: str, given: list[str]) -> Shares:
-    import msgspec
-
     from replay.core.errors import InputError
-    from replay.synthesis.synthesize import PRESETS
+    from replay.synthesis.synthesize import shares_of
 
-    found = {str(name): shares for name, shares in PRESETS.items()}
-    if preset not in found:
-        raise InputError(f'--preset: there is no "{preset}"; choose {", ".join(found)}')
-    values: dict[str, float] = msgspec.structs.asdict(found[preset])
+    values: dict[str, float] = {}
     for one in given:
         name, _, number = one.partition("=")
-        if name not in values:
-            raise InputError(f'--share {one}: there is no "{name}"; choose {", ".join(values)}')
         try:
             values[name] = float(number)
         except ValueError:
             raise InputError(f"--share {one}: {number!r} is no number from 0 to 1") from None
     try:
-        return msgspec.structs.replace(found[preset], **values)
+        return shares_of(preset, values)
     except ValueError as error:
-        raise InputError(f"--share: {error}") from error
+        raise InputError(f"--preset, --share: {error}") from error
 
 
 def _system(text: str) -> Adapter | None:
@@ -176,11 +176,13 @@ def _resolver(text: str) -> Resolver | None:
 
 def _report(made: Synthesis) -> list[str]:
     """Return what was read, made, left out and reached, a line each."""
-    lines = [f"left out: {error}" for error in made.unread]
+    lines = [f"left out: {error}" for error in made.unread[:_MOST_NAMED]]
+    if (more := len(made.unread) - _MOST_NAMED) > 0:
+        lines.append(f"and {more} more files; the card names them")
     turns = sum(len(one.turns) for one in made.conversations)
     lines.append(
-        f"{made.documents} documents, {made.sections} sections, {made.questions} questions that they answer; "
-        f"{len(made.conversations)} conversations with {turns} of them ({made.signature})"
+        f"{len(made.sources)} documents, {made.sections} sections, {made.questions} questions that they "
+        f"answer; {len(made.conversations)} conversations with {turns} of them ({made.signature})"
     )
     lines += [f"not asked: {count} ({reason})" for reason, count in made.rejected.most_common()]
     found = sum(count for name, count in made.references.items() if not name.endswith("not found"))

@@ -25,6 +25,15 @@ from replay.synthesis.questions.words import Vocabulary, vocabulary
 
 LONGEST_QUESTION = 28
 """Words."""
+_LEANING_ANSWER = re.compile(
+    r"^(?:those|these|this|that|such)\b|, (?:those|these)\b|\b(?:this|that|previous|next) steps?\b|\bstep \d",
+    re.IGNORECASE,
+)
+SHARED_BY, LEAST_DOCUMENTS = 0.08, 3
+"""The share and number of documents from which on "the hub" needs no telling."""
+FEW_DOCUMENTS = 10
+"""With fewer, what a document's headings name needs no telling either."""
+_DEFINITE = re.compile(r"\bthe ([a-z]{3,})\b")
 SMALLEST_PASSAGE = 3
 """Sentences, items and cells that a section must have to be asked about."""
 
@@ -46,7 +55,6 @@ class Pool:
     areas: list[Area] = field(default_factory=list)
     rejected: Counter[str] = field(default_factory=Counter)
     """Questions and passages that were left out, by reason."""
-    documents: int = 0
     sections: int = 0
 
 
@@ -55,10 +63,15 @@ def pool_of(documents: Iterable[SourceDocument], *, least: int) -> Pool:
     pool = Pool()
     asked: dict[str, list[DocumentFact]] = defaultdict(list)
     of_folder: dict[str, list[tuple[SourceDocument, list[DocumentFact]]]] = defaultdict(list)
-    for document in documents:
-        pool.documents += 1
+    every = list(documents)
+    shared = _shared_nouns(every)
+    for document in every:
         pool.sections += len(document.sections)
-        found = list(_facts_of_document(document, pool.rejected))
+        headed = (
+            () if len(every) >= FEW_DOCUMENTS else tuple(h for one in document.sections for h in one.headings)
+        )
+        known = vocabulary((document.title, *headed), _sentences(document), shared)
+        found = list(_facts_of_document(document, known, pool.rejected))
         for fact in found:
             asked[_normal(fact.question)].append(fact)
         of_folder[str(PurePath(document.path).parent)].append((document, found))
@@ -98,26 +111,30 @@ def _areas(
         yield Area(title=title, sections=tuple(sections), facts=tuple(facts))
 
 
-def _facts_of_document(document: SourceDocument, rejected: Counter[str]) -> Iterator[DocumentFact]:
-    sentences = [
-        sentence
-        for section in document.sections
-        for block in section.blocks
-        for paragraph in (
-            (block,)
-            if isinstance(block, SourceParagraph)
-            else block.items
-            if isinstance(block, SourceList)
-            else ()
-        )
-        for sentence in paragraph.sentences
-    ]
-    of_document = vocabulary(document.title, (), sentences)
+def _shared_nouns(documents: Sequence[SourceDocument]) -> frozenset[str]:
+    """Return the nouns that many documents speak of with "the": their product has one of it."""
+    counts: Counter[str] = Counter()
+    for document in documents:
+        counts.update({noun for section in document.sections for noun in _DEFINITE.findall(section.text)})
+    least = max(LEAST_DOCUMENTS, SHARED_BY * len(documents))
+    return frozenset(noun for noun, count in counts.items() if count >= least)
+
+
+def _sentences(document: SourceDocument) -> Iterator[SourceSentence]:
+    for section in document.sections:
+        for block in section.blocks:
+            if not isinstance(block, SourceTable):
+                for paragraph in (block,) if isinstance(block, SourceParagraph) else block.items:
+                    yield from paragraph.sentences
+
+
+def _facts_of_document(
+    document: SourceDocument, known: Vocabulary, rejected: Counter[str]
+) -> Iterator[DocumentFact]:
     for section in document.sections:
         if _size(section) < SMALLEST_PASSAGE:
             rejected["passage too thin"] += 1
             continue
-        known = of_document.under(section.headings)
         for fact in _facts_of_section(section, known):
             reason = _fault(fact)
             if reason:
@@ -165,6 +182,8 @@ def _fault(fact: DocumentFact) -> str:
         raise ValueError(f"{fact.section.id}: the answer to {question!r} does not stand at {fact.start}")
     if len(question.split()) > LONGEST_QUESTION:
         return "question too long"
+    if _LEANING_ANSWER.search(answer):
+        return "the answer leans on what stands around it"
     if re.search(r"[*_~]{2}|\[|\]|&\w+;|\s[*_]\w|\w[*_]\s|[“”\"]\?$", question) or question.count(
         "("
     ) != question.count(")"):

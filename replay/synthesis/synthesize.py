@@ -6,7 +6,8 @@ import asyncio
 import hashlib
 import random
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -33,6 +34,26 @@ PRESETS: dict[Preset, Shares] = {
 }
 
 
+VERSION = 1
+"""Raised whenever equal documents and settings give other conversations."""
+
+
+def shares_of(preset: str, given: Mapping[str, float]) -> Shares:
+    """
+    Return the shares of *preset*, with those that are *given* in their place.
+
+    Raises:
+        ValueError: there is no such preset or share, or a number is not from 0 to 1.
+    """
+    found = next((shares for name, shares in PRESETS.items() if name == preset), None)
+    if found is None:
+        raise ValueError(f'there is no preset "{preset}"; choose {", ".join(PRESETS)}')
+    for name in given:
+        if name not in Shares.__struct_fields__:
+            raise ValueError(f'there is no share "{name}"; choose {", ".join(Shares.__struct_fields__)}')
+    return msgspec.structs.replace(found, **given)
+
+
 class SynthesisSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What is made."""
 
@@ -55,7 +76,8 @@ class Synthesis:
     """Conversations, and what became of everything that could have been in them."""
 
     conversations: list[Conversation]
-    documents: int
+    sources: list[str]
+    """Paths of the documents that were read."""
     sections: int
     questions: int
     """How many could be asked after filtering, several of one sentence among them."""
@@ -86,24 +108,28 @@ def synthesize(
         AdapterError: *system* can't be asked.
     """
     unread: list[DatasetError] = []
-    digest = hashlib.sha256(msgspec.json.encode(settings))
+    sources: list[str] = []
+    digest = hashlib.sha256(msgspec.json.encode((VERSION, settings)))
 
     def documents() -> Iterable[SourceDocument]:
         for found in read_documents(paths, largest_mb=settings.largest_mb):
             if isinstance(found, DatasetError):
                 unread.append(found)
                 continue
+            sources.append(found.path)
             digest.update("\0".join((found.path, *(section.text for section in found.sections))).encode())
             yield found
 
     pool = pool_of(documents(), least=settings.turns)
-    if not pool.documents:
+    if not sources:
         raise InputError(
             "; ".join(str(error) for error in unread[:3]) or "no documents were found; check the paths"
         )
     areas = pool.areas
     if system is not None:
-        areas = asyncio.run(keep_answered(areas, system, pool.rejected))
+        # In a thread of its own, since whoever reads a scenario's data may be in an event loop already.
+        with ThreadPoolExecutor(1) as thread:
+            areas = thread.submit(asyncio.run, keep_answered(areas, system, pool.rejected)).result()
     writer = ConversationWriter(
         areas=areas, turns=settings.turns, shares=settings.shares, rng=random.Random(settings.seed)
     )
@@ -118,7 +144,7 @@ def synthesize(
     if resolver is not None:
         made, references = mark_references(made, resolver)
     return Synthesis(
-        conversations=made, documents=pool.documents, sections=pool.sections,
+        conversations=made, sources=sources, sections=pool.sections,
         questions=sum(len(area.facts) for area in areas), rejected=+pool.rejected, unread=unread,
         references=references, signature=digest.hexdigest()[:12],
     )  # fmt: skip

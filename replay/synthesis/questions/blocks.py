@@ -13,10 +13,11 @@ from replay.synthesis.documents.document import (
     SourceSentence,
     SourceTable,
 )
-from replay.synthesis.questions.clauses import clause, is_doing, wish_of
+from replay.synthesis.questions.clauses import clause
 from replay.synthesis.questions.fact import DocumentFact, Kind, QuestionTopic
 from replay.synthesis.questions.naming import names_something
 from replay.synthesis.questions.verbs import verb
+from replay.synthesis.questions.wishes import is_doing, wish_of
 from replay.synthesis.questions.words import (
     CONJUNCTIONS,
     LEANING,
@@ -226,7 +227,8 @@ def facts_of_heading(section: SourceSection, paragraphs: Sequence[SourceParagrap
     imperative = opening.text[:1].lower() + opening.text[1:]
     purpose = re.match(r"To (?P<what>[^,]+), ", opening.text)
     shares = purpose is not None and set(content_words(purpose["what"])) & set(content_words(said))
-    if shares or (is_doing(imperative) and not imperative.startswith("you ")):
+    repeats = imperative.split()[0] == base
+    if shares or (is_doing(imperative) and not imperative.startswith("you ") and not repeats):
         yield DocumentFact(
             kind="procedure",
             question=f"How do I {do}?",

@@ -52,8 +52,6 @@ _NO_PLAIN_END = re.compile(
 """What a clause of ours never holds: lists are cut nowhere, and neither are parentheses."""
 LONGEST_SUBJECT = 9
 LONGEST_REST = 16
-LONGEST_WISH = 14
-_OFFERS = word_set("can should must need have may could")
 _OF_SEVERAL = word_set("some many most several both all")
 _NEGATIONS = word_set("not never")
 _NOT_ASKED = word_set(
@@ -129,29 +127,27 @@ def clause(text: str, words: Sequence[Word], known: Vocabulary, start: int = 0) 
         return None
     if words[start].low == "you":
         return _clause_of_you(text, words, start)
-    if words[start].is_adverb or (
-        not words[start].is_literal
-        and verb(words[start].low, "base") is not None
-        and subject_end(words, start) > start + 1
-    ):
-        return None  # an imperative, perhaps
     end = subject_end(words, start)
-    if end == start or end - start > LONGEST_SUBJECT or words[start].text.endswith("ing"):
+    if end == start or end - start > LONGEST_SUBJECT or not _opens_plainly(words, start, end):
         return None
-    if words[start].low == "no":
-        return None
-    if (
-        start + 1 < len(words)
-        and verb(words[start].low, "third") is not None
-        and words[start + 1].low in DETERMINERS
-    ):
-        return None  # "Returns an array"
-    if any(
-        looks_plural(one) and verb(two.low, "gerund") is not None for one, two in pairwise(words[start:end])
-    ):
-        return None  # "systems requiring authentication"
     found = _with_auxiliary(text, words, start, end) or _with_verb(text, words, start, end)
-    return None if found is None else replace(found, subject=known.lower(found.subject))
+    if found is None or _hides_a_verb(words[start : start + len(found.subject.split())]):
+        return None
+    return replace(found, subject=known.lower(found.subject))
+
+
+def _opens_plainly(words: Sequence[Word], start: int, end: int) -> bool:
+    """Return whether the words from *start* to *end* are a subject, and no imperative or fragment."""
+    first, second = words[start], words[start + 1 : start + 2]
+    if first.is_adverb or first.low == "no" or first.text.endswith("ing"):
+        return False
+    if first.is_literal or first.low in DETERMINERS:
+        return True
+    if verb(first.low, "base") is not None and end > start + 1:
+        return False  # an imperative, perhaps
+    if verb(first.low, "participle") and not verb(first.low, "base"):
+        return False  # "Highlighted changes"
+    return not (verb(first.low, "third") is not None and second and second[0].low in DETERMINERS)
 
 
 def _clause_of_you(text: str, words: Sequence[Word], start: int) -> Clause | None:
@@ -181,7 +177,8 @@ def _clause_of_you(text: str, words: Sequence[Word], start: int) -> Clause | Non
     ahead = at
     while ahead < len(words) and words[ahead].is_adverb:
         ahead += 1
-    if ahead >= len(words) or (verb(words[ahead].low, "base") is None and words[ahead].low != "be"):
+    does = words[ahead].low if ahead < len(words) else ""
+    if does == "want" or (verb(does, "base") is None and does != "be"):
         return None
     rest, is_cut, second = _rest(text, words, at)
     if rest is None:
@@ -243,6 +240,17 @@ def _adverbs(words: Sequence[Word], at: int) -> tuple[list[str], int]:
     while at < len(words) and (words[at].is_adverb or words[at].low in ("also", "then", "therefore")):
         at += 1
     return [word.low for word in words[start:at]], at
+
+
+def _hides_a_verb(words: Sequence[Word]) -> bool:
+    """Return whether a noun phrase could as well be a subject with its verb: "latency ensures members"."""
+    for before, word in pairwise(words[:-1]):
+        if before.low in DETERMINERS | PREPOSITIONS or word.is_literal or not word.text.islower():
+            continue
+        is_third = verb(word.low, "third") is not None and not looks_plural(before)
+        if is_third or (looks_plural(before) and (verb(word.low, "base") or verb(word.low, "gerund"))):
+            return True
+    return len(words) > 1 and looks_plural(words[-2]) and verb(words[-1].low, "gerund") is not None
 
 
 def _with_verb(text: str, words: Sequence[Word], start: int, end: int) -> Clause | None:
@@ -387,27 +395,3 @@ def _second_verb(words: Sequence[Word], start: int, end: int) -> int | None:
             if joins:
                 return words[at].start
     return None
-
-
-def wish_of(said: str) -> str | None:
-    """Return the verb phrase *said* as somebody says it who wants to do it, None for what is none."""
-    words = said.split()
-    first = words[0].lower()
-    if verb(first, "base") is None or first in ("see", "learn", "summarize", "be", "avoid"):
-        return None
-    if any(word in LEANING for word in re.findall(r"[a-z']+", said.lower())):
-        return None
-    if words[-1].lower() in PREPOSITIONS | DETERMINERS or not 2 <= len(words) <= LONGEST_WISH:
-        return None
-    return in_first_person(said)
-
-
-def is_doing(main: str) -> bool:
-    """Return whether *main* says what to do: an imperative, or what "you" can, should or must."""
-    words = main.removeprefix("please ").split()
-    low = [word.lower().strip(",.") for word in words[:4]]
-    if low[:1] == ["you"]:
-        return len(low) > 1 and low[1] in _OFFERS and low[2:3] != ["be"]
-    if not low or low[0] in ("see", "refer", "read", "check"):
-        return False
-    return verb(low[0], "base") is not None and words[0].islower() and low[1:2] != ["is"]

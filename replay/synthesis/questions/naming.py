@@ -33,9 +33,9 @@ _META = word_set(
 """Heads of noun phrases that mean the document itself."""
 _OPENINGS = word_set(
     """
-    first second third fourth fifth last next rest only following main additional another two three four
-    five lot number someone something anything everything everyone anyone nothing people most some many
-    all both none
+    new both old resulting provided given perhaps maybe first second third fourth fifth last next rest
+    only following main additional another two three four five lot number someone something anything
+    everything everyone anyone nothing people most some many all both none
     """
 )
 """First words of noun phrases that only their surroundings complete."""
@@ -46,11 +46,6 @@ _KNOWN_TO_ALL = word_set(
     """
 )
 """What "the" needs no telling before."""
-
-
-def points(text: str) -> bool:
-    """Return whether *text* has a word that points at what stands around it."""
-    return any(word in LEANING for word in re.findall(r"[a-z']+", text.lower()))
 
 
 def names_something(words: Sequence[Word], known: Vocabulary) -> bool:
@@ -80,8 +75,15 @@ def names_something(words: Sequence[Word], known: Vocabulary) -> bool:
     )
 
 
+_COMPARES = re.compile(r"\b(?:older|newer|earlier|later|higher|lower|bigger|smaller|larger)\b(?!.*\bthan\b)")
+_NAMES_LITTLE = re.compile(r"(?<!\w)(?:-\w|[A-Z]{1,3}|step \d+|steps)(?!\w)")
+"""Short options and abbreviations, and steps, that mean something on their own page alone."""
+
+
 def is_told_elsewhere(question: str, known: Vocabulary) -> bool:
-    """Return whether *question* says "the" of something that only the page around it tells ("the form")."""
+    """Return whether *question* speaks of something that only the page around it tells ("the form")."""
+    if _COMPARES.search(question) or _NAMES_LITTLE.search(question.replace("I ", "").replace("I'", "")):
+        return True
     words = words_of(SourceSentence(text=question, start=0))
     for word, noun, after in zip(words, words[1:], [*words[2:], None], strict=False):
         if word.low != "the" or noun.text[:1].isupper() or not noun.text.isalpha():

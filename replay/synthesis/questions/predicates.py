@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 from replay.coreference.reading.words import word_set
 from replay.synthesis.documents.document import SourceSection, SourceSentence
-from replay.synthesis.questions.clauses import Clause, wish_of
+from replay.synthesis.questions.clauses import Clause
 from replay.synthesis.questions.fact import DocumentFact, Kind, QuestionTopic
 from replay.synthesis.questions.verbs import verb
+from replay.synthesis.questions.wishes import wish_of
 from replay.synthesis.questions.words import BE, CONJUNCTIONS, DETERMINERS, MODALS, PREPOSITIONS
 
 _BECAUSE = re.compile(r"\s(?:because (?!of )|so that )")
@@ -55,7 +56,7 @@ _ASKED_WITH = {
     "default": "to", "point": "to", "map": "to", "start": "with", "focus": "on",
 }  # fmt: skip
 _NO_EFFECTS = word_set("have be seem remain need mean tend appear want")
-_SEVERAL = word_set("some many most several both all each every any")
+_SEVERAL = word_set("some few many most several both all each every any")
 _LIMITING = word_set("only just no longer")
 _NO_QUESTIONS = word_set(
     "what how where why when that because whether called named known referred considered"
@@ -171,11 +172,18 @@ def _of_circumstance(told: Clause, ask: Callable[..., DocumentFact]) -> Document
     """Return what is asked with "how" or "when" of a clause that ends by saying it."""
     means = _BY_MEANS.match(told.predicate)
     if means is not None and _may_be_how(told, means["what"]):
+        agent = re.match(r"by (?!\w+ing\b)", means["means"])
+        if agent is not None and told.auxiliary in BE:
+            by = f"What {told.auxiliary} {told.subject} {means['what']} by?"
+            return ask("object", by, short=means["means"][agent.end() :])
         return ask("procedure", told.question("how", means["what"]), short=means["means"])
     when = _ON_CONDITION.match(told.predicate)
     if when is None or told.is_cut or (told.auxiliary in BE and " " not in when["what"]):
         return None
-    return ask("condition", told.question("when", when["what"]), short=when["when"])
+    what = when["what"].removeprefix("only ").replace(" only ", " ")
+    if what.split()[-1] in PREPOSITIONS:
+        return None
+    return ask("condition", told.question("when", what), short=when["when"])
 
 
 def _of_mine(told: Clause, tail: str, source: Source) -> Iterator[DocumentFact]:
@@ -215,7 +223,7 @@ def _may_be_how(told: Clause, what: str) -> bool:
     words = what.split()
     if told.verb.startswith("have to") or "information" in words:
         return False
-    if words[-1].lower() in PREPOSITIONS | {"just", "only", "more"}:
+    if words[-1].lower() in PREPOSITIONS | BE | {"just", "only", "more", "am"}:
         return False
     if told.auxiliary in BE:
         return len(words) < 4 and verb(words[0].lower(), "participle") is not None

@@ -8,11 +8,12 @@ from dataclasses import replace
 
 from replay.coreference.reading.words import word_set
 from replay.synthesis.documents.document import SourceSection, SourceSentence
-from replay.synthesis.questions.clauses import clause, is_doing, noun_phrase, wish_of
+from replay.synthesis.questions.clauses import Clause, clause, noun_phrase
 from replay.synthesis.questions.fact import DocumentFact, QuestionTopic
-from replay.synthesis.questions.naming import is_told_elsewhere, names_something, points
+from replay.synthesis.questions.naming import is_told_elsewhere, names_something
 from replay.synthesis.questions.predicates import Source, facts_of_clause
 from replay.synthesis.questions.verbs import verb
+from replay.synthesis.questions.wishes import is_doing, wish_of
 from replay.synthesis.questions.words import (
     BE,
     DETERMINERS,
@@ -21,6 +22,7 @@ from replay.synthesis.questions.words import (
     in_first_person,
     leans,
     looks_plural,
+    points,
     words_of,
 )
 
@@ -28,7 +30,7 @@ SHORTEST, LONGEST = 5, 45
 """Words of a sentence that is asked about."""
 
 _OUT_OF_PLACE = re.compile(
-    r"https?://|\b(?:above|below|as follows|following (?:section|example|table|page|command)|see|refer to"
+    r"https?://|\b(?:above|below|as follows|following|see|refer to"
     r"|this (?:page|guide|section|document|tutorial|article|topic|chapter|example|table|release|post|site)"
     r"|for example|for instance|we|our|us|let's|e\.g|i\.e|todo|click here|learn more"
     r"|\w+ed in (?:the )?previous)\b|[{}<>|\\]|\.\.\.|…|\?|!$",
@@ -44,6 +46,11 @@ _NO_PLACES = word_set(
     "fact general practice theory short particular addition contrast total summary case cases most"
 )
 _CONDITION = re.compile(r"^(?P<word>If|When|Once) (?P<said>[^,;:()]{6,110}), (?:then )?(?P<main>[\w`].*)$")
+_STATE = re.compile(
+    r"you(?:'d| would)? (?:already |really |just )?(?:are|were|would|know|need|think|believe|want|prefer|wish"
+    r"|like|feel|have (?:a|an|any|no|questions)|'re)\b|you're\b"
+)
+"""What "What happens if I ...?" is not asked of."""
 _TWO_CLAUSES = re.compile(r" you (?:should|can|must|need|may|will)\b| and (?:are|were)\b")
 _WANTS = re.compile(r"you(?:'d| would)? (?:want|need|wish|like) to (?P<what>.+)$")
 _PURPOSE = re.compile(r"^(?:To|In order to) (?P<said>[^,;:()]{6,90}), (?P<main>[\w`].*)$")
@@ -60,6 +67,8 @@ _EXPLETIVE = re.compile(
     r"It (?:is|was|'s|can be|may be|looks|seems|takes) (?:\w+ )?(?:to|that|possible|not)\b"
 )
 _JOINED = re.compile(r",? ?(?:and|or|but) (?:also |then )?")
+_JOINT = re.compile(r",? ?(?:and|or|but)(?: also| then)? $")
+"""What joins a second verb, at the end of what stands before it."""
 _WHAT_I_DO = re.compile(r"\b(?:I|I'm) (?=[a-z])")
 _BEFORE_MY_VERB = frozenset({"have", "need", "want", "to", "am"})
 
@@ -84,10 +93,12 @@ def facts_of(
         if subject is None:
             return
         read = _with_subject(subject, sentence, text.index(" "))
+    second = list(_of_second_verb(section, sentence, read, known))
+    whole = text[: second[0].start - sentence.start] if second else text
+    answer = _JOINT.sub("", whole)
     for fact in _asked_of(section, read, known):
-        answer = text if fact.answers[0] == read.text else fact.answers[0]
         yield replace(fact, answers=(answer, *fact.answers[1:]))
-    yield from _of_second_verb(section, sentence, read, known)
+    yield from second
 
 
 def _of_second_verb(
@@ -171,7 +182,10 @@ def _of_condition(found: re.Match[str], known: Vocabulary, source: Source) -> It
     is_mine = said.startswith("you ")
     if told is None and not is_mine:
         return
-    frame = f"{'What should I do' if is_doing(main) else 'What happens'} {word} {{}}?"
+    does = is_doing(main)
+    if not does and (_STATE.match(said) if is_mine else told is not None and _is_past_or_wish(told)):
+        return
+    frame = f"{'What should I do' if does else 'What happens'} {word} {{}}?"
     condition = in_first_person(said)
     if is_mine and _TWO_CLAUSES.search(said):
         return
@@ -180,6 +194,11 @@ def _of_condition(found: re.Match[str], known: Vocabulary, source: Source) -> It
     if told is not None and not is_mine and told.subject in question:
         topic = QuestionTopic(text=told.subject, start=question.index(told.subject), is_plural=told.is_plural)
     yield source.fact("condition", question, frame=frame, filler=condition, topic=topic)
+
+
+def _is_past_or_wish(told: Clause) -> bool:
+    is_past = told.auxiliary in ("was", "were", "did", "would", "could", "might")
+    return is_past or told.verb.split()[-1:] in (["need"], ["want"], ["wish"])
 
 
 def _of_statement(text: str, source: Source, known: Vocabulary) -> Iterator[DocumentFact]:

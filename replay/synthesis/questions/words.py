@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from replay.coreference.reading.words import word_set
@@ -81,7 +81,18 @@ class Word(NamedTuple):
     @property
     def is_adverb(self) -> bool:
         """Return whether it ends as adverbs do, or is one of those between a subject and its verb."""
-        if self.low in ("also", "always", "never", "often", "only", "already", "currently", "now", "still"):
+        if self.low in (
+            "also",
+            "always",
+            "never",
+            "often",
+            "only",
+            "already",
+            "currently",
+            "now",
+            "still",
+            "further",
+        ):
             return True
         if self.is_literal or not _ADVERBS_IN_LY.match(self.low) or self.low in _NO_ADVERBS:
             return False
@@ -106,19 +117,14 @@ class Vocabulary:
     """What the words of a document are known for."""
 
     named: frozenset[str]
-    """Words of its title and of the headings above a section, in small letters."""
+    """Nouns that "the" needs no telling of: words of the title, and what many documents speak of so."""
     names: frozenset[str]
     """Words that have a capital inside its sentences, or stood as code."""
     common: frozenset[str]
     """Words that have none."""
 
-    def under(self, headings: Iterable[str]) -> Vocabulary:
-        """Return the same under further *headings*."""
-        named = {match[0].lower() for text in headings for match in _WORD.finditer(text)}
-        return replace(self, named=self.named | named | {word.removesuffix("s") for word in named})
-
     def has_named(self, noun: str) -> bool:
-        """Return whether a title or heading names *noun*, one or several of it."""
+        """Return whether "the *noun*", one or several of it, needs no telling."""
         return noun in self.named or noun.removesuffix("s") in self.named
 
     def lower(self, phrase: str) -> str:
@@ -133,15 +139,31 @@ class Vocabulary:
         )
 
 
-def vocabulary(title: str, headings: Iterable[str], sentences: Iterable[SourceSentence]) -> Vocabulary:
-    """Return what all *sentences* of a document say of its words; *headings* stand above a section."""
+def vocabulary(
+    titles: Iterable[str], sentences: Iterable[SourceSentence], shared: Iterable[str]
+) -> Vocabulary:
+    """
+    Return what all *sentences* of a document say of its words.
+
+    *titles* are the document's, and its headings where few documents are there; *shared* are nouns
+    that many documents speak of with "the".
+    """
     names: set[str] = set()
     common: set[str] = set()
     for sentence in sentences:
         for word in words_of(sentence)[1:]:
             (common if word.text.islower() and not word.is_literal else names).add(word.text)
-    bare = Vocabulary(named=frozenset(), names=frozenset(names), common=frozenset(common))
-    return bare.under((title, *headings))
+    titled = {match[0].lower() for text in titles for match in _WORD.finditer(text)}
+    return Vocabulary(
+        named=frozenset({*titled, *(word.removesuffix("s") for word in titled), *shared}),
+        names=frozenset(names),
+        common=frozenset(common),
+    )
+
+
+def points(text: str) -> bool:
+    """Return whether *text* has a word that points at what stands around it."""
+    return any(word in LEANING for word in re.findall(r"[a-z']+", text.lower()))
 
 
 def looks_plural(word: Word) -> bool:
