@@ -270,7 +270,7 @@ def _is_sentence(piece: TextPiece) -> bool:
         return False  # the rest of something
     if not starts_with_code and not opening.isalnum():
         return False
-    if text.count("(") < text.count(")"):
+    if text.count("(") != text.count(")"):
         return False
     spoken = sum(word[:1].islower() for word in words)
     if _SENTENCE_END.search(text):

@@ -71,6 +71,8 @@ def texts(document: SourceDocument) -> list[str]:
         ("The following command installs it.", []),
         ("Visit https://example.com to get the program.", []),
         ("and so the rest is left to you.", []),
+        ("(It is one of two. It has another.)", []),
+        ("It is fast (on most of them).", ["It is fast (on most of them)."]),
         ("etcd stores the state of the cluster.", ["etcd stores the state of the cluster."]),
         ("Note: the server must be running.", ["The server must be running."]),
         ("🚀 It starts within a second.", ["It starts within a second."]),
