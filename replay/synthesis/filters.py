@@ -92,7 +92,7 @@ async def _replies(
     for fact in facts:
         async with open_session(system, conversation) as session:
             replies.append(
-                (await usable_reply(session, ChatRequest(question=fact.question, history=(), depth=1))).text
+                (await usable_reply(session, ChatRequest(question=fact.standalone, history=(), depth=1))).text
             )
     return replies
 

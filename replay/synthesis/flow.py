@@ -22,7 +22,7 @@ from replay.coreference.reading.words import content_words
 from replay.synthesis.filters import passage_of, with_neighbours
 from replay.synthesis.pool import Area
 from replay.synthesis.questions.fact import DocumentFact
-from replay.synthesis.questions.undoing import QuestionForm, Way, lean_on
+from replay.synthesis.questions.undoing import QuestionForm, Way, lean_on, leave_out_setting
 
 Move = Literal["lean", "elliptic", "same section", "other section", "unanswerable"]
 
@@ -141,7 +141,7 @@ class ConversationWriter:
             return None
         before = replace(self._so_far, moves=Counter(self._so_far.moves))
         first = self._opening(left.facts)
-        chosen = [_Choice(QuestionForm(fact=first, question=first.question), "same section")]
+        chosen = [_Choice(QuestionForm(fact=first, question=first.standalone), "same section")]
         self._so_far.add(chosen[0], is_first=True)
         facts = _without(left.facts, first)
         while len(chosen) < self.turns:
@@ -215,15 +215,24 @@ class ConversationWriter:
         for fact in facts:
             if fact.kind in _LISTED and listed >= most_listed:
                 continue
-            if last.move != "unanswerable":
+            if last.move != "unanswerable" and fact.setting in ("", last.form.fact.setting):
                 for form in lean_on(fact, last.form.fact, len(chosen)):
                     is_elliptic = form.way in _ELLIPTIC
                     if not is_elliptic or last.move != "elliptic":
                         found["elliptic" if is_elliptic else "lean"].append(form)
             if not fact.reason_for:
                 move: Move = "same section" if fact.section.id == section.id else "other section"
-                found[move].append(QuestionForm(fact=fact, question=fact.question))
+                found[move].append(self._in_place(fact, chosen))
         return found
+
+    def _in_place(self, fact: DocumentFact, chosen: Sequence[_Choice]) -> QuestionForm:
+        """Return how *fact* is asked after *chosen*: without its setting, if that was said and holds."""
+        if not fact.setting or chosen[-1].form.fact.setting != fact.setting:
+            return QuestionForm(fact=fact, question=fact.standalone)
+        said = [depth for depth, one in enumerate(chosen, 1) if one.form.question.startswith(fact.setting)]
+        if not said:
+            return QuestionForm(fact=fact, question=fact.standalone)
+        return leave_out_setting(fact, said[-1])
 
     def _nearest(
         self, options: Sequence[QuestionForm], last: DocumentFact, lasting: frozenset[str]
@@ -251,9 +260,9 @@ class ConversationWriter:
             fact = self.rng.choice(near)
             if fact.section.id in own or fact.kind in ("list", "item") or fact.reason_for:
                 continue
-            asked_for = frozenset(content_words(fact.question))
+            asked_for = frozenset(content_words(fact.standalone))
             if asked_for and all(len(asked_for & line) / len(asked_for) <= _ABSENT for line in _lines(area)):
-                return QuestionForm(fact=fact, question=fact.question)
+                return QuestionForm(fact=fact, question=fact.standalone)
         return None
 
 
@@ -273,7 +282,7 @@ def _build(area: Area, chosen: Sequence[_Choice], identity: str) -> Conversation
     for i, one in enumerate(chosen, 1):
         fact, has_answer = one.form.fact, one.move != "unanswerable"
         turns.append(Turn(
-            id=f"{identity}#{i}", question=one.form.question, standalone=fact.question,
+            id=f"{identity}#{i}", question=one.form.question, standalone=fact.standalone,
             gold_answers=fact.answers if has_answer else (CANNOT_ANSWER,),
             gold_passages=(fact.section.id,) if has_answer else (),
         ))  # fmt: skip

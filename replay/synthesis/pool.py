@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 
 from replay.coreference.reading.words import content_words
@@ -21,6 +21,7 @@ from replay.synthesis.duplicates import near_duplicates
 from replay.synthesis.questions.blocks import facts_of_heading, facts_of_list, facts_of_table
 from replay.synthesis.questions.fact import DocumentFact
 from replay.synthesis.questions.sentences import facts_of
+from replay.synthesis.questions.settings import setting_of
 from replay.synthesis.questions.words import Vocabulary, vocabulary
 
 LONGEST_QUESTION = 28
@@ -34,6 +35,8 @@ SHARED_BY, LEAST_DOCUMENTS = 0.08, 3
 FEW_DOCUMENTS = 10
 """With fewer, what a document's headings name needs no telling either."""
 _DEFINITE = re.compile(r"\bthe ([a-z]{3,})\b")
+MOST_TOLD = 4
+"""Questions about one thing, up to which "What does it do?" asks for something in particular."""
 SMALLEST_PASSAGE = 3
 """Sentences, items and cells that a section must have to be asked about."""
 
@@ -73,18 +76,26 @@ def pool_of(documents: Iterable[SourceDocument], *, least: int) -> Pool:
         known = vocabulary((document.title, *headed), _sentences(document), shared)
         found = list(_facts_of_document(document, known, pool.rejected))
         for fact in found:
-            asked[_normal(fact.question)].append(fact)
+            asked[_normal(fact.standalone)].append(fact)
         of_folder[str(PurePath(document.path).parent)].append((document, found))
     ambiguous = {
         id(fact) for same in asked.values() if len({fact.answers[0] for fact in same}) > 1 for fact in same
     }
     repeated = {id(fact) for same in asked.values() for fact in same[1:]} - ambiguous
     single = [fact for same in asked.values() for fact in same[:1] if id(fact) not in ambiguous]
+    # "What does the server do?" asks nothing in particular where much is said of the server.
+    told = Counter(fact.topic.key for fact in single if fact.topic is not None)
+    broad = {
+        id(fact)
+        for fact in single
+        if fact.kind in ("effect", "object") and fact.topic is not None and told[fact.topic.key] > MOST_TOLD
+    }
     near = {id(single[at]) for at in _near_duplicates(single)}
     pool.rejected["the same question has other answers elsewhere"] += len(ambiguous)
     pool.rejected["asked before"] += len(repeated)
     pool.rejected["nearly the same as another"] += len(near)
-    left_out = ambiguous | repeated | near
+    pool.rejected["too broad"] += len(broad)
+    left_out = ambiguous | repeated | near | broad
     for folder in of_folder.values():
         pool.areas += _areas(folder, left_out, least)
     return pool
@@ -135,7 +146,9 @@ def _facts_of_document(
         if _size(section) < SMALLEST_PASSAGE:
             rejected["passage too thin"] += 1
             continue
-        for fact in _facts_of_section(section, known):
+        for bare in _facts_of_section(section, known):
+            setting = setting_of(bare.question, document.title, section.headings)
+            fact = replace(bare, setting=setting)
             reason = _fault(fact)
             if reason:
                 rejected[reason] += 1
@@ -198,7 +211,7 @@ def _fault(fact: DocumentFact) -> str:
 
 def _near_duplicates(facts: Sequence[DocumentFact]) -> Iterator[int]:
     """Yield which of *facts* nearly repeat an earlier one that stands elsewhere."""
-    texts = [f"{fact.question}\n{fact.answers[0]}" for fact in facts]
+    texts = [f"{fact.standalone}\n{fact.answers[0]}" for fact in facts]
     for at, first in near_duplicates(texts).items():
         one, other = facts[at], facts[first]
         if (one.section.id, one.start) != (other.section.id, other.start):

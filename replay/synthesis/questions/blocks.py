@@ -66,6 +66,7 @@ _COLUMNS = word_set(
     """
 )
 """Last words of the headers that are asked for: "What is the retention of ...?"."""
+_KEY = re.compile(r"(?=.*[A-Za-z])[\w./:-]+(?: [\w./:]+[\w./:-]*){0,3}")
 _YES = word_set("yes true required ✓ ✅ x")
 _NO = word_set("no false optional ✗ ❌ -")
 
@@ -122,6 +123,8 @@ def _asked_of_item(
     ):
         return None
     is_name = term.isupper() or term.split()[0] in known.names
+    if not is_name and not " ".join(term.split()[1:]).islower() and " " in term:
+        return None  # a title
     if words[0] not in ("a", "an", "the") and not (does or (term.isupper() and said[:1].isupper())):
         return None
     if verb(term.split()[0].lower(), "base") is not None or (term.endswith("s") and not is_name):
@@ -164,7 +167,9 @@ def facts_of_table(section: SourceSection, table: SourceTable) -> Iterator[Docum
     kind = _kind_of(table.header[0])
     for row in table.rows:
         key = row[0].text.strip()
-        if not key or len(key.split()) > 4 or any(word.lower() in LEANING for word in key.split()):
+        if not re.fullmatch(r"(?=.*[A-Za-z])[\w./:-]+(?: [\w./:]+[\w./:-]*){0,3}", key) or any(
+            word.lower() in LEANING for word in key.split()
+        ):
             continue
         if not kind and key.isalpha() and key.islower():
             continue

@@ -52,6 +52,7 @@ _NO_PLAIN_END = re.compile(
 """What a clause of ours never holds: lists are cut nowhere, and neither are parentheses."""
 LONGEST_SUBJECT = 9
 LONGEST_REST = 16
+_AND_VERB = re.compile(r"\b(?:and|or) ([a-z]+s)\b")
 _OF_SEVERAL = word_set("some many most several both all")
 _NEGATIONS = word_set("not never")
 _NOT_ASKED = word_set(
@@ -244,6 +245,8 @@ def _adverbs(words: Sequence[Word], at: int) -> tuple[list[str], int]:
 
 def _hides_a_verb(words: Sequence[Word]) -> bool:
     """Return whether a noun phrase could as well be a subject with its verb: "latency ensures members"."""
+    if any(word.low in DETERMINERS and before.low not in PREPOSITIONS for before, word in pairwise(words)):
+        return True
     for before, word in pairwise(words[:-1]):
         if before.low in DETERMINERS | PREPOSITIONS or word.is_literal or not word.text.islower():
             continue
@@ -272,6 +275,8 @@ def _with_verb(text: str, words: Sequence[Word], start: int, end: int) -> Clause
             and words[subject_to - 2].text.islower()
         ):
             continue  # "the behavior Redis follows"
+        if subject_to - start > 1 and not last.is_literal and verb(last.low, "third") is not None:
+            continue  # "the server uses port"
         starts_object = (
             after.is_literal
             or after.low in _OBJECT_STARTS
@@ -359,7 +364,8 @@ def _rest(text: str, words: Sequence[Word], at: int) -> tuple[str | None, bool, 
     for start, end in reversed(literals):
         if end <= len(rest):
             bare = bare[:start] + "x" * (end - start) + bare[end:]
-    if _NO_PLAIN_END.search(bare) or not rest:
+    joined = _AND_VERB.findall(bare)
+    if _NO_PLAIN_END.search(bare) or not rest or any(verb(word, "third") for word in joined):
         return None, False, -1
     inside = [word for word in words[at:] if word.start - words[at].start < len(rest)]
     if (
@@ -369,7 +375,7 @@ def _rest(text: str, words: Sequence[Word], at: int) -> tuple[str | None, bool, 
     ):
         return None, False, -1
     if any(
-        word.low in LEANING - {"its", "their", "it"} | {"not", "no", "don't", "doesn't", "isn't"}
+        word.low in LEANING - {"its", "their"} | {"not", "no", "don't", "doesn't", "isn't"}
         and not word.is_literal
         for word in inside
     ):

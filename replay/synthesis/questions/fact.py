@@ -40,6 +40,7 @@ class DocumentFact:
 
     kind: Kind
     question: str
+    """As it is asked where *setting* is clear."""
     answers: tuple[str, ...]
     """A span of the section's text; then shorter ones that answer as well."""
     start: int
@@ -57,6 +58,18 @@ class DocumentFact:
     """For a reason: the yes-or-no question whose "Why?" it is."""
     is_denied: bool = False
     """Whether a yes-or-no question is answered by no."""
+
+    setting: str = ""
+    """What its page tells and the question does not: "About TLS", "When installing the agent"; else empty."""
+
+    @property
+    def standalone(self) -> str:
+        """Return the question with its setting: "About TLS: is a key needed?"."""
+        if not self.setting:
+            return self.question
+        if self.setting.startswith("About "):
+            return f"{self.setting}: {self.question}"
+        return f"{self.setting}, {self.question[:1].lower()}{self.question[1:]}"
 
     @property
     def end(self) -> int:

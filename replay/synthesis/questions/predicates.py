@@ -164,7 +164,8 @@ def _of_doing(told: Clause, ask: Callable[..., DocumentFact]) -> Iterator[Docume
         return
     if last in _ASKED_OF and _is_object(rest):
         yield ask("object", f"What {does}?", framed=True)
-    if told.auxiliary != "did" and last not in _NO_EFFECTS and "have to" not in told.verb:
+    is_effect = last not in _NO_EFFECTS and "have to" not in told.verb and _is_object(rest)
+    if told.auxiliary != "did" and is_effect:
         yield ask("effect", f"What {told.auxiliary} {told.subject} do?", framed=True)
 
 
@@ -223,13 +224,13 @@ def _may_be_how(told: Clause, what: str) -> bool:
     words = what.split()
     if told.verb.startswith("have to") or "information" in words:
         return False
-    if words[-1].lower() in PREPOSITIONS | BE | {"just", "only", "more", "am"}:
+    if words[-1].lower() in PREPOSITIONS | CONJUNCTIONS | BE | {"just", "only", "more", "am"}:
         return False
     if told.auxiliary in BE:
         return len(words) < 4 and verb(words[0].lower(), "participle") is not None
-    return told.auxiliary in ("does", "do", "can") and (
-        told.auxiliary != "can" or told.is_mine or words[0] == "be"
-    )
+    if told.auxiliary in ("does", "do"):
+        return not re.search(r" by (?!\w+ing\b)", told.predicate)
+    return told.auxiliary == "can" and (told.is_mine or words[0] == "be")
 
 
 def _is_several(told: Clause) -> bool:

@@ -29,6 +29,9 @@ from replay.synthesis.questions.words import (
 SHORTEST, LONGEST = 5, 45
 """Words of a sentence that is asked about."""
 
+LEAST_CONDITION = 4
+"""Words of a condition that says enough: more than "you are unsure"."""
+
 _OUT_OF_PLACE = re.compile(
     r"https?://|\b(?:above|below|as follows|following|see|refer to"
     r"|this (?:page|guide|section|document|tutorial|article|topic|chapter|example|table|release|post|site)"
@@ -187,6 +190,8 @@ def _of_condition(found: re.Match[str], known: Vocabulary, source: Source) -> It
         return
     frame = f"{'What should I do' if does else 'What happens'} {word} {{}}?"
     condition = in_first_person(said)
+    if len(condition.split()) < LEAST_CONDITION:
+        return
     if is_mine and _TWO_CLAUSES.search(said):
         return
     question = frame.format(condition)

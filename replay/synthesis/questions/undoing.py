@@ -14,7 +14,7 @@ from typing import Literal
 
 from replay.synthesis.questions.fact import DocumentFact, QuestionTopic
 
-Way = Literal["pronoun", "possessive", "demonstrative", "ellipsis", "ordinal", "why"]
+Way = Literal["pronoun", "possessive", "demonstrative", "ellipsis", "ordinal", "why", "setting"]
 
 _PLACES = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 _SPEAKS_OF_A_PERSON = re.compile(r"\b(?:he|she|his|her|him)\b", re.IGNORECASE)
@@ -111,6 +111,11 @@ def _put(fact: DocumentFact, said: str, way: Way, depth: int) -> QuestionForm:
 
 def _left_out(fact: DocumentFact, question: str, way: Way, antecedent: str, depth: int) -> QuestionForm:
     return _refer(fact, question, way, len(question) - 1, "", antecedent, depth)
+
+
+def leave_out_setting(fact: DocumentFact, depth: int) -> QuestionForm:
+    """Return *fact* asked without its setting, which was said at *depth*."""
+    return _refer(fact, fact.question, "setting", len(fact.question) - 1, "", fact.setting, depth)
 
 
 def _refer(
