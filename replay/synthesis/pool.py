@@ -20,6 +20,7 @@ from replay.synthesis.documents.document import (
 from replay.synthesis.duplicates import near_duplicates
 from replay.synthesis.questions.blocks import facts_of_heading, facts_of_list, facts_of_table
 from replay.synthesis.questions.fact import DocumentFact
+from replay.synthesis.questions.naming import VAGUE
 from replay.synthesis.questions.sentences import facts_of
 from replay.synthesis.questions.settings import setting_of
 from replay.synthesis.questions.words import Vocabulary, vocabulary
@@ -128,7 +129,7 @@ def _shared_nouns(documents: Sequence[SourceDocument]) -> frozenset[str]:
     for document in documents:
         counts.update({noun for section in document.sections for noun in _DEFINITE.findall(section.text)})
     least = max(LEAST_DOCUMENTS, SHARED_BY * len(documents))
-    return frozenset(noun for noun, count in counts.items() if count >= least)
+    return frozenset(noun for noun, count in counts.items() if count >= least and noun not in VAGUE)
 
 
 def _sentences(document: SourceDocument) -> Iterator[SourceSentence]:

@@ -55,8 +55,8 @@ ROOMS = {
     "viewer": "core store scorers statistics statistics/load scenario/assertions scenario report results web",
     "tables": "core core/settings core/asking datasets scorers scorers/judges statistics report report/plots",
     "study": "core store statistics results",
-    "study/presets": "core core/settings scorers statistics study",
-    "study/running": "core core/settings core/asking datasets store scorers statistics play scenario "
+    "study/presets": "core core/settings scorers statistics users report study",
+    "study/running": "core core/settings core/asking datasets store scorers statistics users play scenario "
     "results runs tables study study/presets",
     "study/pages": "core web study study/running",
     "testing": "core core/settings core/asking datasets scorers scorers/judges coreference/reading "

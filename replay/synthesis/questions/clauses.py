@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from replay.coreference.reading.words import word_set
+from replay.synthesis.questions.noun_phrases import hides_a_verb, noun_phrase, subject_end
 from replay.synthesis.questions.verbs import verb
 from replay.synthesis.questions.words import (
     AUXILIARIES,
@@ -26,22 +27,21 @@ from replay.synthesis.questions.words import (
     looks_plural,
 )
 
-_INSIDE_A_SUBJECT = word_set("of for in between with on")
 _OBJECT_STARTS = (
     DETERMINERS
     | PREPOSITIONS
     | word_set(
         """
-        you your to that whether how when if what multiple several many more additional new existing only
+        you your up to that whether how when if what multiple several many more additional new existing only
         one two three four five different certain specific other another zero its their various certain
         additional
         """
     )
 )
 _ENDS_A_REST = re.compile(
-    r",?\s+(?:because|so that|since|although|though|unless|whereas|while|but|which|including|such as)\s"
+    r",?\s+(?:because|so that|since|although|though|unless|whereas|while|but|including|such as)\s"
     r"|,?\s(?:and|or) (?:it|they|you|then)\s"
-    r"|,\s(?:and|so|if|when|where|or|for example|making|allowing|ensuring|meaning)\s"
+    r"|,\s(?:which|and|so|if|when|where|or|for example|making|allowing|ensuring|meaning)\s"
     r"|;|:\s|\s[-–—]+\s|\s\([^()]*\)$|,\s\w+ing\s"
 )
 """What may end a clause early."""
@@ -50,6 +50,7 @@ _NO_PLAIN_END = re.compile(
     r"|\b(?:and|or) (?:\w+ly )?(?:is|are|was|were|can|must|will|should|has|have|had|does|do|did)\b"
 )
 """What a clause of ours never holds: lists are cut nowhere, and neither are parentheses."""
+_NEGATIONS_INSIDE = word_set("not no don't doesn't isn't")
 LONGEST_SUBJECT = 9
 LONGEST_REST = 16
 _AND_VERB = re.compile(r"\b(?:and|or) ([a-z]+s)\b")
@@ -98,30 +99,6 @@ class Clause:
         return line[:1].upper() + line[1:] + "?"
 
 
-def noun_phrase(words: Sequence[Word], start: int) -> int:
-    """Return where the noun phrase at *start* ends; *start* if there is none."""
-    at = start
-    if at < len(words) and words[at].low in DETERMINERS:
-        at += 1
-    first = at
-    while at < len(words) and words[at].is_noun_like and at - first < 6:
-        at += 1
-    return at if at > first else start
-
-
-def subject_end(words: Sequence[Word], start: int) -> int:
-    """Return where the subject at *start* ends, "of" phrases among it, as if no verb were among its words."""
-    at = noun_phrase(words, start)
-    for _ in range(2):
-        if at == start or at >= len(words) or words[at].low not in _INSIDE_A_SUBJECT:
-            break
-        after = noun_phrase(words, at + 1)
-        if after == at + 1:
-            break
-        at = after
-    return at
-
-
 def clause(text: str, words: Sequence[Word], known: Vocabulary, start: int = 0) -> Clause | None:
     """Return the clause of *text* that begins with the word at *start*, or None where it isn't plain."""
     if start >= len(words):
@@ -132,7 +109,7 @@ def clause(text: str, words: Sequence[Word], known: Vocabulary, start: int = 0) 
     if end == start or end - start > LONGEST_SUBJECT or not _opens_plainly(words, start, end):
         return None
     found = _with_auxiliary(text, words, start, end) or _with_verb(text, words, start, end)
-    if found is None or _hides_a_verb(words[start : start + len(found.subject.split())]):
+    if found is None or hides_a_verb(words[start : start + len(found.subject.split())]):
         return None
     return replace(found, subject=known.lower(found.subject))
 
@@ -243,74 +220,72 @@ def _adverbs(words: Sequence[Word], at: int) -> tuple[list[str], int]:
     return [word.low for word in words[start:at]], at
 
 
-def _hides_a_verb(words: Sequence[Word]) -> bool:
-    """Return whether a noun phrase could as well be a subject with its verb: "latency ensures members"."""
-    if any(word.low in DETERMINERS and before.low not in PREPOSITIONS for before, word in pairwise(words)):
-        return True
-    for before, word in pairwise(words[:-1]):
-        if before.low in DETERMINERS | PREPOSITIONS or word.is_literal or not word.text.islower():
-            continue
-        is_third = verb(word.low, "third") is not None and not looks_plural(before)
-        if is_third or (looks_plural(before) and (verb(word.low, "base") or verb(word.low, "gerund"))):
-            return True
-    return len(words) > 1 and looks_plural(words[-2]) and verb(words[-1].low, "gerund") is not None
-
-
 def _with_verb(text: str, words: Sequence[Word], start: int, end: int) -> Clause | None:
     """Return the clause whose verb could stand in its subject too, as told by what follows it."""
-    for at in range(start + 1, min(end + 2, len(words) - 1)):
-        word, after = words[at], words[at + 1]
-        if word.is_literal or not word.text.islower() or word.low in AUXILIARIES:
-            continue
+    for at in range(start + 1, min(end + 2, len(words))):
         subject_to = at
         while subject_to > start + 1 and words[subject_to - 1].is_adverb:
             subject_to -= 1
         if subject_end(words, start) < subject_to or words[subject_to - 1].low in DETERMINERS | PREPOSITIONS:
             continue
-        last = words[subject_to - 1]
-        if (
-            last.text[:1].isupper()
-            and not last.text.isupper()
-            and subject_to - start > 2
-            and words[subject_to - 2].text.islower()
-        ):
-            continue  # "the behavior Redis follows"
-        if subject_to - start > 1 and not last.is_literal and verb(last.low, "third") is not None:
-            continue  # "the server uses port"
-        starts_object = (
-            after.is_literal
-            or after.low in _OBJECT_STARTS
-            or after.text[:1].isupper()
-            or after.text[:1].isdigit()
-        )
-        plural = _is_plural(words, start, subject_to)
-        base = None
-        if (
-            (form := verb(word.low, "third")) is not None
-            and not plural
-            and words[start].low not in _OF_SEVERAL
-        ):
-            base, auxiliary = form, "does"
-            if not starts_object:
-                starts_object = _is_bare_object(words, at + 1)
-        elif (
-            plural and (form := verb(word.low, "base")) is not None and after.low not in PREPOSITIONS - {"to"}
-        ):
-            base, auxiliary = form, "do"
-        elif (form := verb(word.low, "past")) is not None and after.low in DETERMINERS and word.low != form:
-            base, auxiliary = form, "did"
-        if base is None or not starts_object or _verb_follows(words, at + 1):
+        if not _ends_a_subject(words[start:subject_to]):
             continue
-        rest, is_cut, second = _rest(text, words, at + 1)
-        if rest is None:
-            return None
-        adverbs = " ".join(one.low for one in words[subject_to:at] if one.low not in _NOT_ASKED)
+        plural = _is_plural(words, start, subject_to)
+        found = _verb_at(words, at, is_plural=plural, opening=words[start].low)
+        if found is None:
+            continue
+        base, auxiliary = found
+        if at + 1 >= len(words) or words[at + 1].text == ".":
+            rest, is_cut, second = "", False, -1
+        else:
+            said, is_cut, second = _rest(text, words, at + 1)
+            if said is None:
+                return None
+            rest = said
+        adverbs = [one.low for one in words[subject_to:at]]
         return Clause(
             subject=in_first_person(text[words[start].start : words[subject_to - 1].end]),
-            is_plural=plural, auxiliary=auxiliary, verb=f"{adverbs} {base}".strip(),
-            rest=in_first_person(rest), is_cut=is_cut, second=second,
-            is_negated="never" in [one.low for one in words[subject_to:at]],
+            is_plural=plural, auxiliary=auxiliary,
+            verb=" ".join([*(one for one in adverbs if one not in _NOT_ASKED), base]),
+            rest=in_first_person(rest), is_cut=is_cut, second=second, is_negated="never" in adverbs,
         )  # fmt: skip
+    return None
+
+
+def _ends_a_subject(words: Sequence[Word]) -> bool:
+    """Return whether the last of *words* is surely part of the noun phrase that they are."""
+    last = words[-1]
+    if len(words) > 2 and last.text[:1].isupper() and not last.text.isupper() and words[-2].text.islower():
+        return False  # "the behavior Redis follows"
+    # "the server uses port"
+    return len(words) == 1 or last.is_literal or verb(last.low, "third") is None
+
+
+def _verb_at(words: Sequence[Word], at: int, *, is_plural: bool, opening: str) -> tuple[str, str] | None:
+    """Return the verb at *at*, its base form, and what asks about it ("does"); None if it need be none."""
+    word = words[at]
+    if word.is_literal or not word.text.islower() or word.low in AUXILIARIES:
+        return None
+    after = words[at + 1] if at + 1 < len(words) else None
+    third, base, past = (verb(word.low, form) for form in ("third", "base", "past"))
+    if after is None or after.text == ".":
+        return (
+            (third, "does") if third is not None and opening in ("a", "an", "the", "your", "each") else None
+        )
+    opens_object = (
+        after.is_literal
+        or after.low in _OBJECT_STARTS
+        or after.text[:1].isupper()
+        or after.text[:1].isdigit()
+    )
+    if _verb_follows(words, at + 1):
+        return None
+    if third is not None and not is_plural and opening not in _OF_SEVERAL:
+        return (third, "does") if opens_object or _is_bare_object(words, at + 1) else None
+    if is_plural and base is not None and after.low not in PREPOSITIONS - {"to"}:
+        return (base, "do") if opens_object else None
+    if past is not None and after.low in DETERMINERS and word.low != past:
+        return past, "did"
     return None
 
 
@@ -374,13 +349,16 @@ def _rest(text: str, words: Sequence[Word], at: int) -> tuple[str | None, bool, 
         or inside[-1].low in PREPOSITIONS | DETERMINERS | {"and", "or", "to"}
     ):
         return None, False, -1
-    if any(
-        word.low in LEANING - {"its", "their"} | {"not", "no", "don't", "doesn't", "isn't"}
-        and not word.is_literal
-        for word in inside
-    ):
+    if any(_leans(before, word) for before, word in pairwise([words[at - 1], *inside])):
         return None, False, -1
     return rest, cut is not None, -1 if second is None else second
+
+
+def _leans(before: Word, word: Word) -> bool:
+    """Return whether *word* points at what stands elsewhere; not the "that" of "a flag that skips"."""
+    if word.is_literal or word.low in ("its", "their") or (word.low == "that" and before.is_noun_like):
+        return False
+    return word.low in LEANING or word.low in _NEGATIONS_INSIDE
 
 
 def _second_verb(words: Sequence[Word], start: int, end: int) -> int | None:

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 from replay.coreference.reading.words import word_set
 from replay.synthesis.documents.document import SourceSentence
-from replay.synthesis.questions.clauses import noun_phrase
+from replay.synthesis.questions.noun_phrases import noun_phrase
 from replay.synthesis.questions.verbs import verb
 from replay.synthesis.questions.words import DETERMINERS, LEANING, PREPOSITIONS, Vocabulary, Word, words_of
 
-_VAGUE = word_set(
+VAGUE = word_set(
     """
     value values option options command commands file files example examples page section table list
     result results output input step steps process method methods function functions argument arguments
@@ -39,6 +39,10 @@ _OPENINGS = word_set(
     """
 )
 """First words of noun phrases that only their surroundings complete."""
+_POINTING_ADJECTIVES = word_set(
+    "resulting given new old specified selected corresponding respective provided generated"
+)
+"""What "the" goes with where something was spoken of before."""
 _KNOWN_TO_ALL = word_set(
     """
     user users browser internet world web network terminal keyboard screen mouse clock time day week month
@@ -57,16 +61,16 @@ def names_something(words: Sequence[Word], known: Vocabulary) -> bool:
         verb(inside[0].low, "gerund") is not None and inside[0].text[:1].isupper()
     ):
         return False
-    if any(word.is_literal for word in inside):
+    if any(word.is_literal and re.search("[A-Za-z]", word.text) for word in inside):
         return True
     head = words[noun_phrase(words, 0) - 1].low
     if head in _META:
         return False
     content = [word for word in inside if word.low not in PREPOSITIONS]
     if len(content) >= 2:
-        return not all(word.low in _VAGUE for word in content)
+        return not all(word.low in VAGUE for word in content)
     word = content[0]
-    if word.low in _VAGUE or len(word.low) < 3:
+    if word.low in VAGUE or len(word.low) < 3:
         return False
     if words[0].low in ("the", "your"):
         return known.has_named(word.low)
@@ -86,11 +90,14 @@ def is_told_elsewhere(question: str, known: Vocabulary) -> bool:
         return True
     words = words_of(SourceSentence(text=question, start=0))
     for word, noun, after in zip(words, words[1:], [*words[2:], None], strict=False):
-        if word.low != "the" or noun.text[:1].isupper() or not noun.text.isalpha():
+        thing = noun.text.removesuffix("'s").removesuffix("’s")
+        if word.low != "the" or thing[:1].isupper() or not thing.isalpha():
             continue
+        if thing in _POINTING_ADJECTIVES:
+            return True
         goes_on = after is not None and (after.is_noun_like or after.low == "of")
         if after is not None and goes_on and verb(after.low, "base") is None:
             continue
-        if noun.low not in _KNOWN_TO_ALL and not known.has_named(noun.low):
+        if thing not in _KNOWN_TO_ALL and not known.has_named(thing):
             return True
     return False

@@ -31,7 +31,7 @@ _DATED = re.compile(
     r"|June|July|August|September|October|November|December)(?: \d{1,2})?,? )?(?:1[5-9]|20)\d\d)$"
 )
 _REPEATED = re.compile(
-    r"^(?P<what>\S.*?) (?P<often>every (?:\d+ )?(?:second|minute|hour|day|week|month|year)s?"
+    r"^(?:(?P<what>\S.*?) )?(?P<often>every (?:\d+ )?(?:second|minute|hour|day|week|month|year)s?"
     r"|once (?:a|per) \w+|\w+ times (?:a|per) \w+)$"
 )
 _BY_MEANS = re.compile(
@@ -120,8 +120,9 @@ def facts_of_clause(told: Clause, tail: str, source: Source) -> Iterator[Documen
         if is_act and not _is_several(told):
             yield ask("object", f"What {auxiliary} {subject} {first}?", framed=True)
     opening = rest.split()[0].lower() if rest else ""
+    says_little = " " not in told.predicate or auxiliary in ("might", "could", "would")
     is_proposal = opening == "to" and subject.split()[0] in ("a", "an", "the", "another")
-    if auxiliary not in BE or not (is_proposal or opening in _NO_QUESTIONS):
+    if not says_little and (auxiliary not in BE or not (is_proposal or opening in _NO_QUESTIONS)):
         yield ask("yes-no", told.question(), is_denied=told.is_negated)
 
 
@@ -155,7 +156,9 @@ def _of_doing(told: Clause, ask: Callable[..., DocumentFact]) -> Iterator[Docume
     if (dated := _DATED.match(rest)) is not None:
         yield ask("time", f"When {does} {dated['what']}?", short=dated["when"])
     if (repeated := _REPEATED.match(rest)) is not None:
-        yield ask("amount", f"How often {does} {repeated['what']}?", short=repeated["often"])
+        yield ask(
+            "amount", f"How often {does} {repeated['what'] or ''}".rstrip() + "?", short=repeated["often"]
+        )
     if (counted := _COUNTED.match(rest)) is not None:
         yield ask("amount", f"How many {counted['what']} {does}?", short=rest.strip())
     if (preposition := _ASKED_WITH.get(last)) is not None and rest.startswith(f"{preposition} "):
@@ -174,12 +177,14 @@ def _of_circumstance(told: Clause, ask: Callable[..., DocumentFact]) -> Document
     means = _BY_MEANS.match(told.predicate)
     if means is not None and _may_be_how(told, means["what"]):
         agent = re.match(r"by (?!\w+ing\b)", means["means"])
-        if agent is not None and told.auxiliary in BE:
+        if agent is not None and told.auxiliary in BE and " " not in means["what"]:
             by = f"What {told.auxiliary} {told.subject} {means['what']} by?"
             return ask("object", by, short=means["means"][agent.end() :])
         return ask("procedure", told.question("how", means["what"]), short=means["means"])
     when = _ON_CONDITION.match(told.predicate)
-    if when is None or told.is_cut or (told.auxiliary in BE and " " not in when["what"]):
+    if when is None or told.is_cut:
+        return None
+    if told.auxiliary in BE and " " not in when["what"] and verb(when["what"], "participle") is None:
         return None
     what = when["what"].removeprefix("only ").replace(" only ", " ")
     if what.split()[-1] in PREPOSITIONS:
@@ -201,6 +206,8 @@ def _of_mine(told: Clause, tail: str, source: Source) -> Iterator[DocumentFact]:
     when = _ON_CONDITION.match(told.predicate)
     if not told.is_negated and not tail and when is not None and not told.is_cut:
         yield source.fact("condition", told.question("when", when["what"]), short=when["when"])
+        return
+    if " " not in told.predicate:
         return
     frame, thing = ("", "") if tail else _frame_of(told)
     question = f"{told.question().rstrip('?')}{tail}?"

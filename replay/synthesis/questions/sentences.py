@@ -8,9 +8,10 @@ from dataclasses import replace
 
 from replay.coreference.reading.words import word_set
 from replay.synthesis.documents.document import SourceSection, SourceSentence
-from replay.synthesis.questions.clauses import Clause, clause, noun_phrase
+from replay.synthesis.questions.clauses import Clause, clause
 from replay.synthesis.questions.fact import DocumentFact, QuestionTopic
 from replay.synthesis.questions.naming import is_told_elsewhere, names_something
+from replay.synthesis.questions.noun_phrases import noun_phrase
 from replay.synthesis.questions.predicates import Source, facts_of_clause
 from replay.synthesis.questions.verbs import verb
 from replay.synthesis.questions.wishes import is_doing, wish_of
@@ -35,7 +36,8 @@ LEAST_CONDITION = 4
 _OUT_OF_PLACE = re.compile(
     r"https?://|\b(?:above|below|as follows|following|see|refer to"
     r"|this (?:page|guide|section|document|tutorial|article|topic|chapter|example|table|release|post|site)"
-    r"|for example|for instance|we|our|us|let's|e\.g|i\.e|todo|click here|learn more"
+    r"|for example|for instance|we|our|us|let's|e\.g|i\.e|todo|click here|(?:learn|read|find) more"
+    r"|more information"
     r"|\w+ed in (?:the )?previous)\b|[{}<>|\\]|\.\.\.|…|\?|!$",
     re.IGNORECASE,
 )
@@ -58,7 +60,7 @@ _TWO_CLAUSES = re.compile(r" you (?:should|can|must|need|may|will)\b| and (?:are
 _WANTS = re.compile(r"you(?:'d| would)? (?:want|need|wish|like) to (?P<what>.+)$")
 _PURPOSE = re.compile(r"^(?:To|In order to) (?P<said>[^,;:()]{6,90}), (?P<main>[\w`].*)$")
 _MEANS = re.compile(
-    r"^(?:Use|Run|Set|Add|Enable|Specify|Call|Pass|Click|Select|Choose) [^,;:()]{2,60}?"
+    r"^(?:Use|Run|Set|Add|Enable|Specify|Call|Pass|Click|Select|Choose) (?!to )[^,;:()]{2,60}?"
     r" to (?P<said>[a-z][^,;:()]{5,80})\.$"
 )
 _LETS = re.compile(
@@ -190,9 +192,7 @@ def _of_condition(found: re.Match[str], known: Vocabulary, source: Source) -> It
         return
     frame = f"{'What should I do' if does else 'What happens'} {word} {{}}?"
     condition = in_first_person(said)
-    if len(condition.split()) < LEAST_CONDITION:
-        return
-    if is_mine and _TWO_CLAUSES.search(said):
+    if is_mine and (len(condition.split()) < LEAST_CONDITION or _TWO_CLAUSES.search(said)):
         return
     question = frame.format(condition)
     topic = None
@@ -226,9 +226,9 @@ def _of_statement(text: str, source: Source, known: Vocabulary) -> Iterator[Docu
     if start >= len(words) or words[start].low in LEANING:
         return
     if (lets := _LETS.match(text, at)) is not None and not tail:
-        end = noun_phrase(words, start)
-        is_subject = end > start and words[end - 1].end == lets.end("subject")
-        if is_subject and not points(lets["said"]) and names_something(words[start:end], known):
+        subject_words = [word for word in words[start:] if word.end <= lets.end("subject")]
+        is_subject = 0 < len(subject_words) <= noun_phrase(words, start) - start
+        if is_subject and not points(lets["said"]) and names_something(subject_words, known):
             does = "does" if lets["lets"].endswith("s") else "do"
             subject = known.lower(lets["subject"])
             topic = QuestionTopic(text=subject, start=len(f"What {does} "), is_plural=does == "do")

@@ -13,7 +13,7 @@ LONGEST_HEADING = 7
 """Words."""
 _SAYS_NOTHING = word_set(
     """
-    overview introduction notes note usage options option description example examples parameters
+    overview syntax introduction notes note usage options option description example examples parameters
     parameter summary background details general other misc prerequisites requirements reference
     references about more faq questions answers synopsis output input result results see also features
     limitations known issues troubleshooting configuration settings setup getting started basics basic
@@ -24,8 +24,8 @@ _SAYS_NOTHING = word_set(
 _ACTS = word_set(
     """
     install configure set create add remove update upgrade enable disable use run build deploy connect
-    delete start stop restart change manage write test debug make reload migrate import export install
-    secure publish choose get send receive edit move rename restore join
+    delete start stop restart change manage write test make reload migrate install
+    secure publish choose get send receive move rename restore join
     """
 )
 """Verbs that open a heading and hardly ever are nouns or adjectives there."""
