@@ -28,7 +28,8 @@ from replay.synthesis.questions.words import Vocabulary, vocabulary
 LONGEST_QUESTION = 28
 """Words."""
 _LEANING_ANSWER = re.compile(
-    r"^(?:those|these|this|that|such)\b|, (?:those|these)\b|\b(?:this|that|previous|next) steps?\b|\bstep \d",
+    r"^(?:those|these|this|that|such)\b|, (?:those|these)\b"
+    r"|\b(?:this|that|these|the|previous|next) steps?\b|\bstep \d",
     re.IGNORECASE,
 )
 SHARED_BY, LEAST_DOCUMENTS = 0.08, 3

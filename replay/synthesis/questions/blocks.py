@@ -19,6 +19,7 @@ from replay.synthesis.questions.naming import names_something
 from replay.synthesis.questions.verbs import verb
 from replay.synthesis.questions.wishes import is_doing, wish_of
 from replay.synthesis.questions.words import (
+    BE,
     CONJUNCTIONS,
     LEANING,
     PREPOSITIONS,
@@ -125,6 +126,8 @@ def _asked_of_item(
     is_name = term.isupper() or term.split()[0] in known.names
     if not is_name and not " ".join(term.split()[1:]).islower() and " " in term:
         return None  # a title
+    if not does and BE & set(words[:8]):
+        return None  # a sentence, and no definition
     if words[0] not in ("a", "an", "the") and not (does or (term.isupper() and said[:1].isupper())):
         return None
     if verb(term.split()[0].lower(), "base") is not None or (term.endswith("s") and not is_name):

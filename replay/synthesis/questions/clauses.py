@@ -195,7 +195,8 @@ def _with_auxiliary(text: str, words: Sequence[Word], start: int, end: int) -> C
         return None
     base = ""
     if auxiliary in ("has", "have", "had"):
-        if verb(words[at].low, "participle") is None or words[at].low in ("read", "set", "put", "run"):
+        is_done = verb(words[at].low, "participle") is not None or words[at].low.endswith("ed")
+        if not is_done or words[at].low in ("read", "set", "put", "run"):
             base = "have"
             auxiliary = {"has": "does", "have": "do", "had": "did"}[auxiliary]
     elif auxiliary in ("must", "may"):
@@ -373,8 +374,13 @@ def _second_verb(words: Sequence[Word], start: int, end: int) -> int | None:
             word, after = words[ahead], words[ahead + 1] if ahead + 1 < len(words) else words[ahead]
             joins = word.low in AUXILIARIES or (
                 word.text.islower()
-                and (verb(word.low, "third") is not None or verb(word.low, "past") is not None)
-                and (after.low in _OBJECT_STARTS or after.is_literal)
+                and (
+                    (
+                        (verb(word.low, "third") or verb(word.low, "past"))
+                        and (after.low in _OBJECT_STARTS or after.is_literal)
+                    )
+                    or (verb(word.low, "base") and after.low in DETERMINERS)
+                )
             )
             if joins:
                 return words[at].start

@@ -15,12 +15,13 @@ VAGUE = word_set(
     """
     value values option options command commands file files example examples page section table list
     result results output input step steps process method methods function functions argument arguments
-    parameter parameters field fields name names number numbers type types object objects class item items
-    default reason purpose goal idea case cases way ways thing things problem issue problems issues change
-    changes difference version system user users code data first second third last rest part parts point
-    note time key keys line lines string text message error errors setting settings feature features
-    behavior behaviour approach answer question attribute attributes property properties information
-    content contents document documentation tool tools test tests project team
+    parameter parameters field fields name names number numbers type types object objects class item
+    items default reason purpose goal idea case cases way ways thing things problem issue problems
+    issues change changes difference version system user users code data first second third last rest
+    part parts point note time key keys line lines string text message error errors setting settings
+    feature features behavior behaviour approach answer question attribute attributes property
+    properties information content contents document documentation tool tools test tests project team
+    variable variables column columns row rows
     """
 )
 """Heads of noun phrases that name nothing by themselves."""

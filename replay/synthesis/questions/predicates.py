@@ -134,7 +134,7 @@ def _of_being(told: Clause, ask: Callable[..., DocumentFact]) -> Iterator[Docume
     first = rest.split()[0].lower()
     defines = first in ("a", "an", "the", "one") and len(rest.split()) > 2
     is_act = verb(first, "participle") is not None and first != "set"
-    if _PLURAL_DEFINITION.match(rest) and not is_act if told.is_plural else defines:
+    if be in ("is", "are") and (_PLURAL_DEFINITION.match(rest) and not is_act if told.is_plural else defines):
         yield ask("definition", f"What {be} {subject}?", framed=True)
     if _USED.match(rest):
         yield ask("effect", f"What {be} {subject} used for?", framed=True)
@@ -182,7 +182,7 @@ def _of_circumstance(told: Clause, ask: Callable[..., DocumentFact]) -> Document
             return ask("object", by, short=means["means"][agent.end() :])
         return ask("procedure", told.question("how", means["what"]), short=means["means"])
     when = _ON_CONDITION.match(told.predicate)
-    if when is None or told.is_cut:
+    if when is None or told.is_cut or told.auxiliary in ("has", "have", "had"):
         return None
     if told.auxiliary in BE and " " not in when["what"] and verb(when["what"], "participle") is None:
         return None

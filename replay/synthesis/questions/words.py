@@ -54,7 +54,7 @@ _ADVERBS_IN_LY = re.compile(r"^[a-z]{3,}ly$")
 _NO_ADVERBS = word_set(
     """
     family assembly reply supply apply multiply rely anomaly monopoly early daily weekly monthly only friendly
-    italy july
+    italy july comply imply
     """
 )
 
