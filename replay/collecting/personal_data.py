@@ -1,0 +1,404 @@
+"""
+Where personal data are in a text: twelve kinds, each by its shape, its check digits and what is said around it.
+
+Phone numbers are told by phonenumbers, check digits of cards and IBANs by python-stdnum, names by
+``person_names``, keys by what scenarios are searched with. All else are patterns, and strict ones: a long
+number is somebody's until it is a date, since what leaks is worse than what is lost.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple, get_args
+
+from replay.collecting.addresses import find_addresses, find_cued_addresses
+from replay.collecting.dates import find_dates
+from replay.collecting.person_names import find_names
+from replay.core.safety.secret_detection import is_key, key_spans, looks_random
+
+Kind = Literal[
+    "name", "address", "email", "phone", "card", "account", "birth-date", "national-id", "passport",
+    "number", "ip", "secret",
+]  # fmt: skip
+KINDS: tuple[Kind, ...] = get_args(Kind)
+LATEST_BIRTH = 2012
+"""A date of this year or an earlier one may be somebody's birth, whatever is said around it."""
+
+
+class PersonalSpan(NamedTuple):
+    """Where something personal is in a text."""
+
+    begin: int
+    end: int
+    kind: Kind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PersonalDataRules:
+    """What somebody knows of their own logs."""
+
+    patterns: Sequence[tuple[Kind, re.Pattern[str]]] = ()
+    """What is personal here as well; of a pattern with a group that group."""
+    keep: frozenset[str] = field(default_factory=frozenset)
+    """Words, in small letters, that are no names here: products, the company."""
+
+
+_EMAIL = re.compile(r"[\w.+%'’-]*[\w+%-]@(?:[\w-]+\.)+[^\W\d_]{2,}")
+_URL = re.compile(r"\b[a-z][a-z0-9+.-]*://[^\s<>\"'|\])}]+", re.IGNORECASE)
+_QUERY = re.compile(r"[?&;#]([\w.\[\]-]+)=([^&;#\s]*)")
+_IP4 = re.compile(r"(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?![\w]|\.\d)")
+_IP6 = re.compile(r"(?<![\w:.])(?:[0-9a-f]{0,4}:){2,7}[0-9a-f]{0,4}(?![\w:])", re.IGNORECASE)
+_VERSION = re.compile(
+    r"(?:version|firmware|release|build|client|driver|update|kernel|v|ver)\.?\s*[:=]?\s*$", re.IGNORECASE
+)
+_IBAN = re.compile(r"\b[A-Z]{2}\d{2}(?:[ -]?[A-Z0-9]{1,4}){3,9}\b")
+_SORT_CODE = re.compile(r"(?<![\d-])\d{2}-\d{2}-\d{2}(?![\d-])")
+_CARD = re.compile(r"(?<![\d.,-])\d(?:[ -]?\d){12,18}(?![\d-])")
+_SSN = re.compile(r"(?<![\d-])\d{3}-\d{2}-\d{4}(?![\d-])")
+_NINO = re.compile(r"\b[A-CEGHJ-PQR-TW-Z][A-CEGHJ-NPR-TW-Z] ?\d{2} ?\d{2} ?\d{2} ?[A-D]\b")
+_PHONE = re.compile(r"(?<![\w.,/-])\+?\(?\d(?:[ .()/-]{0,2}\d){8,14}(?![\w-]|[.,]\d)")
+_PHONE_CUED = r"\+?\(?\d(?:[ .()/-]{0,2}\d){5,14}"
+_PREFIXED = re.compile(r"(?<![\w-])[A-Z]{1,6}[-/ ]?\d[\d/-]{4,}(?:-?[A-Z]{1,3})?(?![\w-])")
+_LONG = re.compile(r"(?<![\w.,-])\d[\d-]{5,}\d(?![\w-]|[.,]\d)")
+_MIXED = re.compile(r"\b(?=[A-Z0-9]*[A-Z])(?=(?:[A-Z]*\d){4})[A-Z0-9]{9,}\b")
+_HASHED = re.compile(r"(?<!\w)#\d[\w-]{2,}")
+_UUID = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b", re.IGNORECASE)
+_TOKEN = re.compile(r"[A-Za-z0-9+/_=.~-]{16,}")
+_IDENTIFIER = r"#?(?=[A-Z0-9/-]*\d)[A-Z0-9](?:[A-Z0-9]|[-/](?=[A-Z0-9])){3,}"
+_DIGITS = r"#?\d(?:[\d-]|[ /](?=\d)){4,}"
+
+
+class _Cue(NamedTuple):
+    """Something that says of what follows, or of the answer to it, what it is."""
+
+    kind: Kind
+    words: re.Pattern[str]
+    value: re.Pattern[str]
+    reach: int
+    """Characters between, within the sentence."""
+    asks: re.Pattern[str] | None = None
+    """What asks for it, if not the same words."""
+
+
+def _cue(kind: Kind, words: str, value: str, reach: int = 30, asks: str | None = None) -> _Cue:
+    return _Cue(
+        kind,
+        re.compile(rf"(?<![\w-])(?:{words})(?![^\W\d_])", re.IGNORECASE),
+        re.compile(rf"(?<![\w.#-]){value}(?![\w-])"),
+        reach,
+        None if asks is None else re.compile(asks, re.IGNORECASE),
+    )
+
+
+_SURE_CUES = (
+    _cue(
+        "account",
+        r"(?:bank )?account (?:number|no\.?|nr\.?)|account|acct\.?|a/c|routing(?: number)?|konto(?:nummer)?|iban",
+        r"\d(?:[ -]?\d){5,16}",
+        14,
+    ),
+    _cue(
+        "national-id",
+        r"ssn|social(?: security)?(?: number)?|ni(?:no)?|national insurance(?: number)?|nhs(?: number)?|medicare"
+        r"|national id|id number|id card|identity(?: card)?|tax id|vitale|kt\.?|personal (?:id|number)|bsn|dni|cpf"
+        r"|aadhaar|tfn|itin|personnummer|codice fiscale|needs id",
+        r"(?=(?:[A-Z-]*[ -]?\d){5})[A-Z0-9](?:[A-Z0-9]|[ -](?=[A-Z0-9]*\d)){5,24}",
+        30,
+    ),
+    _cue("passport", r"passports?|travel document", r"(?=(?:[A-Z]*\d){4})[A-Z0-9]{6,10}", 200),
+)
+_CUES = (
+    _cue(
+        "number",
+        r"tag|tracking|case|reference|parcel",
+        r"(?=(?:[A-Z]* ?\d){6})[A-Z0-9]{2,}(?: [A-Z0-9]{2,}){1,3}",
+        10,
+    ),
+    _cue(
+        "number",
+        r"(?:purchase |work )?orders?|bookings?|reservations?|tickets?|cases?|invoices?|customers?|clients?"
+        r"|member(?:ship)?|polic(?:y|ies)|ref(?:erence)?|tracking|accounts?|contracts?|claims?|applications?"
+        r"|confirmations?|lease|agreements?|records?|mrn|crn|po|tag|trip|parcel|shipment|registration|licen[cs]e"
+        r"|subscription|student|patient|employee|user ?id|transaction|payment id",
+        _IDENTIFIER,
+        24,
+        r"\b(?:order|booking|reservation|ticket|case|invoice|customer|client|member|policy|reference|tracking"
+        r"|account|contract|claim|application|confirmation|lease|agreement|record|purchase order)\b[^.!]*\?|"
+        r"\b(?:number|reference|id)\b[^.!]*\?",
+    ),
+    _cue("number", r"bookings?|reservations?|confirmation|locator|pnr", r"(?=[A-Z]*\d)[A-Z0-9]{5,7}", 24),
+    _cue(
+        "phone",
+        r"tele(?:phone)?|phone|call(?:back)?(?: \w+)?|mobile|cell|fax|ring|text|whatsapp|direct line|line is"
+        r"|reach (?:me|her|him|us)|number (?:is|still)",
+        _PHONE_CUED,
+        30,
+        r"\b(?:phone|telephone|mobile|cell|callback|call you|contact number)\b",
+    ),
+    _cue("address", r"zip(?: code)?|post ?code|postal code|plz", r"(?=[A-Z]*\d)[A-Z0-9][A-Z0-9 -]{2,8}[A-Z0-9]", 12),
+    _cue(
+        "number",
+        r"user ?name|login|handle|user ?id|screen name",
+        r"(?:@[\w.]{3,}|(?=\w*[\d_])[A-Za-z]\w{3,}|[a-z]+\.[a-z]+)",
+        12,
+    ),
+)
+_PASSWORD = re.compile(
+    r"\b(?:password|passwd|pwd|pass(?:code|phrase|wort)?|psk|secret|(?:api|access|auth)[ _-]?(?:key|token)|key|token"
+    r"|bearer|cookie|session(?:id)?|pin|otp|cvv|cvc|(?:security|access|verification) code)\b"
+    r"(?:\s+(?:for|to|of)(?:\s+\w+){1,3}(?=\s*(?:is|was|:|=)))?[\s:=\"'`]{1,4}(?:(?:is|was|still|now|=)[\s:=\"'`]{1,3}){0,2}([^\s\"'`<>]{3,})",
+    re.IGNORECASE,
+)
+_ASKS_SECRET = re.compile(r"\b(?:password|passcode|pin|code|token|key)\b[^.!]*\?", re.IGNORECASE)
+
+
+def find_personal_data(
+    text: str, *, before: str = "", rules: PersonalDataRules | None = None
+) -> list[PersonalSpan]:
+    """
+    Return where personal data are in *text*, in order; no two overlap.
+
+    Args:
+        text: What somebody said.
+        before: What was said before it, which may have asked for something.
+        rules: What is personal, or isn't, in these logs.
+    """
+    rules = rules or PersonalDataRules()
+    spans: list[PersonalSpan] = []
+    free = bytearray(len(text))
+
+    def claim(begin: int, end: int, kind: Kind) -> None:
+        if begin < end and not any(free[begin:end]):
+            free[begin:end] = b"\x01" * (end - begin)
+            spans.append(PersonalSpan(begin, end, kind))
+
+    for kind, pattern in rules.patterns:
+        for match in pattern.finditer(text):
+            claim(*match.span(1 if pattern.groups else 0), kind)
+    for finder in _FINDERS:
+        for begin, end, kind in finder(text, before):
+            claim(begin, end, kind)
+    for begin, end in find_cued_addresses(_masked(text, free), before):
+        claim(begin, end, "address")
+    for begin, end in find_names(_masked(text, free), before=before, keep=rules.keep):
+        claim(begin, end, "name")
+    return sorted(spans)
+
+
+def _masked(text: str, free: bytearray) -> str:
+    """Return *text* with blanks for what is claimed, so that words keep their places."""
+    return "".join(" " if taken else sign for sign, taken in zip(text, free, strict=True))
+
+
+_Spans = Iterable[PersonalSpan]
+
+
+def _secrets(text: str, before: str) -> _Spans:
+    for match in _URL.finditer(text):
+        end = match.start() + len(match[0].rstrip(".,;:!?"))
+        if sensitive_parts(text[match.start() : end]):
+            yield PersonalSpan(match.start(), end, "secret")
+    for begin, end in key_spans(text):
+        yield PersonalSpan(begin, end, "secret")
+    for match in _PASSWORD.finditer(text):
+        value = match[1].rstrip(".,;:?)")
+        if re.search(r"\d|[^\w.,'’-]|[a-z][A-Z]", value) and not re.fullmatch(r"\d{4}-\d\d-\d\d|.{0,2}", value):
+            yield PersonalSpan(match.start(1), match.start(1) + len(value), "secret")
+    for match in _TOKEN.finditer(text):
+        if looks_random(match[0]) and not _UUID.fullmatch(match[0]):
+            yield PersonalSpan(match.start(), match.end(), "secret")
+
+
+def sensitive_parts(url: str) -> list[tuple[int, int]]:
+    """Return where *url* holds a user's name and password, a token, an id: (begin, end), in order."""
+    found = []
+    rest = url.find("://") + 3
+    host_end = next((at for at in range(rest, len(url)) if url[at] in "/?#"), len(url))
+    if (at := url.rfind("@", rest, host_end)) > 0:
+        found.append((rest, at))
+    query = next((at for at in range(host_end, len(url)) if url[at] in "?#"), len(url))
+    begin = host_end
+    while begin < query:
+        end = next((at for at in range(begin + 1, query) if url[at] == "/"), query)
+        part = url[begin + 1 : end]
+        digits = sum(sign.isdigit() for sign in part)
+        if digits >= 6 or looks_random(part) or (len(part) >= 20 and digits >= 3):
+            found.append((begin + 1, end))
+        begin = end
+    for match in _QUERY.finditer(url, query):
+        value = match[2]
+        if len(value) >= 3 and (
+            sum(sign.isdigit() for sign in value) >= 4
+            or looks_random(value)
+            or is_key(match[1], value)
+            or "@" in value
+            or "%40" in value
+        ):
+            found.append(match.span(2))
+    return found
+
+
+def _emails(text: str, before: str) -> _Spans:
+    return (PersonalSpan(*match.span(), "email") for match in _EMAIL.finditer(text))
+
+
+def _addresses_of_machines(text: str, before: str) -> _Spans:
+    for pattern in (_IP4, _IP6):
+        for match in pattern.finditer(text):
+            with suppress(ValueError):
+                address = ipaddress.ip_address(match[0])
+                version = pattern is _IP4 and _VERSION.search(text[max(0, match.start() - 14) : match.start()])
+                if not (address.is_loopback or address.is_unspecified or version):
+                    yield PersonalSpan(*match.span(), "ip")
+
+
+def _accounts(text: str, before: str) -> _Spans:
+    from stdnum import iban
+
+    for match in _IBAN.finditer(text):
+        end = match.end()
+        while end - match.start() >= 15:
+            if iban.is_valid(text[match.start() : end], check_country=False):
+                break
+            end = max(text.rfind(" ", match.start(), end), text.rfind("-", match.start(), end))
+        if end - match.start() < 15:
+            # Mistyped, or of a country that isn't known: an account all the same where it is as long.
+            if sum(sign.isdigit() for sign in match[0]) < 12:
+                continue
+            end = match.end()
+        yield PersonalSpan(match.start(), end, "account")
+    for match in _SORT_CODE.finditer(text):
+        around = text[max(0, match.start() - 40) : match.start()] + before[-200:]
+        if re.search(r"sort ?code|bank|account", around, re.IGNORECASE):
+            yield PersonalSpan(*match.span(), "account")
+
+
+def _cards(text: str, before: str) -> _Spans:
+    from stdnum import luhn
+
+    for match in _CARD.finditer(text):
+        digits = re.sub(r"\D", "", match[0])
+        cued = re.search(r"card|visa|amex|mastercard", text[: match.start()] + before, re.IGNORECASE)
+        if cued or luhn.is_valid(digits):
+            yield PersonalSpan(*match.span(), "card")
+
+
+def _national_ids(text: str, before: str) -> _Spans:
+    for pattern in (_SSN, _NINO):
+        for match in pattern.finditer(text):
+            yield PersonalSpan(*match.span(), "national-id")
+
+
+_BORN = re.compile(
+    r"\bborn\b|birth|\bd\.?o\.?b\b|birthday|\bgeb(?:oren|urtsdatum)?\b|\bn[ée]e? le\b|date of b", re.IGNORECASE
+)
+
+
+def _birth_dates(text: str, before: str) -> _Spans:
+    asked = _BORN.search(before) is not None
+    for date in find_dates(text):
+        cued = _BORN.search(text[max(0, date.begin - 40) : date.begin]) or _BORN.search(
+            text[date.end : date.end + 20]
+        )
+        if cued or asked or (date.full_year and date.value.year <= LATEST_BIRTH):
+            yield PersonalSpan(date.begin, date.end, "birth-date")
+
+
+def _surely_cued(text: str, before: str) -> _Spans:
+    return _cued_by(_SURE_CUES, text, before)
+
+
+def _cued(text: str, before: str) -> _Spans:
+    return _cued_by(_CUES, text, before)
+
+
+def _cued_by(cues: Sequence[_Cue], text: str, before: str) -> _Spans:
+    dates = [(date.begin, date.end) for date in find_dates(text)]
+    for cue in cues:
+        asks = cue.asks or cue.words
+        starts = [(match.end(), cue.reach) for match in cue.words.finditer(text)]
+        if cue.kind != "address" and asks.search(before):
+            starts.append((0, 60))
+        for start, reach in starts:
+            # All of them behind a cue that reaches far: "old passport A, new one B".
+            for match in cue.value.finditer(text, start):
+                gap = text[start : match.start()]
+                if len(gap) > reach or "ending" in gap or (reach < 60 and re.search(r"[.!?;]\s|\n", gap)):
+                    break
+                if not _is_plain_number(match[0]) and not any(b < match.end() and match.start() < e for b, e in dates):
+                    yield PersonalSpan(*match.span(), cue.kind)
+
+
+def _is_plain_number(text: str) -> bool:
+    """Return whether *text* is a year, a small number or a word, and nobody's number."""
+    digits = re.sub(r"\D", "", text)
+    return not digits or re.fullmatch(r"(?:19|20)\d\d|\d{1,3}", text) is not None or re.fullmatch(r"\d{1,3}[A-Z]{2,}", text) is not None
+
+
+def _phones(text: str, before: str) -> _Spans:
+    import phonenumbers
+
+    for region in ("US", "GB"):
+        for match in phonenumbers.PhoneNumberMatcher(text, region, phonenumbers.Leniency.VALID):
+            if sum(sign.isdigit() for sign in match.raw_string) >= 9 and not re.match(r"\w", text[match.end : match.end + 1]):
+                yield PersonalSpan(match.start, match.end, "phone")
+    dates = [(date.begin, date.end) for date in find_dates(text)]
+    for match in _PHONE.finditer(text):
+        separated = re.search(r"[ .()/-]|\+", match[0])
+        if separated and not any(b < match.end() and match.start() < e for b, e in dates):
+            yield PersonalSpan(*match.span(), "phone")
+
+
+def _numbers(text: str, before: str) -> _Spans:
+    dates = [(date.begin, date.end) for date in find_dates(text)]
+    for pattern in (_UUID, _HASHED, _PREFIXED, _MIXED, _LONG):
+        for match in pattern.finditer(text):
+            digits = sum(sign.isdigit() for sign in match[0])
+            if digits >= (3 if pattern is _HASHED else 5) and not any(
+                b < match.end() and match.start() < e for b, e in dates
+            ):
+                yield PersonalSpan(*match.span(), "number")
+
+
+def _addresses(text: str, before: str) -> _Spans:
+    return (PersonalSpan(begin, end, "address") for begin, end in find_addresses(text))
+
+
+_FINDERS: tuple[Callable[[str, str], _Spans], ...] = (
+    _secrets, _emails, _addresses_of_machines, _accounts, _birth_dates, _national_ids, _cards, _surely_cued,
+    _phones, _addresses, _cued, _numbers,
+)  # fmt: skip
+"""In this order: what an earlier one has found is not looked at by a later one."""
+
+_KEYS: Mapping[Kind, str] = {
+    "secret": r"password|passwd|pwd|secret|token|api_?key|authorization|auth|cookie|session_?key|credentials?|pin|cvv|cvc|otp",
+    "email": r"e_?mails?",
+    "phone": r"(?:tele)?phone|mobile|cell|fax|msisdn|whatsapp|tel",
+    "birth-date": r"dob|birth_?da(?:te|y)|date_of_birth|born|birth",
+    "national-id": r"ssn|nino|national_id|tax_id|social_security|nhs|passport_id|id_?card|bsn|cpf",
+    "passport": r"passport",
+    "card": r"card|pan|credit_?card|cc",
+    "account": r"iban|bic|account_?(?:number|no)|sort_?code|routing|bank_?account",
+    "ip": r"ip|ip_?addr(?:ess)?|remote_addr|client_ip",
+    "address": r"address|street|address_?(?:line)?_?\d?|zip|zip_?code|post_?code|postal_?code|latitude|longitude|lat|lng|lon"
+    r"|shipping|billing",
+    "name": r"(?:first|last|full|given|family|middle|sur|customer|user|client|contact|display|nick|maiden|passenger"
+    r"|patient|guest|holder|recipient|sender|agent|owner|account_holder|card_holder)_?name|surname|fullname|firstname|lastname"
+    r"|passengers?|recipient|cardholder|author|username|customer|assignee|contact|agent",
+    "number": r"id|ids|uuid|guid|number|no|ref|reference|order|ticket|case|booking|invoice|tracking|customer_?number"
+    r"|reservation|confirmation|locator|pnr|policy|membership|user|login|handle|device",
+}
+_KEY_PATTERNS = {kind: re.compile(rf"(?:.*_)?(?:{words})", re.IGNORECASE) for kind, words in _KEYS.items()}
+
+
+def kind_of_key(key: str) -> Kind | None:
+    """Return what a JSON value under *key* is by the key alone, as ``customerName``; None if that doesn't say."""
+    snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", key).replace("-", "_").replace(" ", "_").lower()
+    for kind, pattern in _KEY_PATTERNS.items():
+        if pattern.fullmatch(snake):
+            return kind
+    return None
