@@ -21,6 +21,7 @@ import typer
 import replay
 from replay.clash import SENTENCE, is_ours
 from replay.cli.agree import agree
+from replay.cli.collect import collect
 from replay.cli.compare import compare
 from replay.cli.drift import drift
 from replay.cli.export import export
@@ -72,6 +73,7 @@ for _verb in (
     score_file,
     judge_file,
     export,
+    collect,
     drift,
     rewrite,
     serve,

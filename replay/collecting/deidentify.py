@@ -81,6 +81,8 @@ class _Collector(_TextMapper):
         text = str(value)
         if isinstance(value, str) and text.lower() in self.rules.keep:
             return value
+        if kind == "number" and not re.search(r"\d|^[A-Z]{5,}$", text):
+            return self.text(value)  # "membership": "gold"
         if len(text.strip()) >= 2 and (isinstance(value, str) or kind not in ("name", "email")):
             self.found.setdefault(text, kind)
         return value
@@ -156,7 +158,7 @@ def _pattern_of(kinds: Mapping[str, Kind]) -> re.Pattern[str] | None:
 def _is_name_at(text: str, begin: int, end: int) -> bool:
     """Return whether a word that is a name in this conversation is one here too, and not the ordinary word."""
     lists, word = name_lists(), text[begin:end]
-    if word.lower() not in lists.both | lists.ordinary:
+    if not all(map(lists.is_word, word.lower().split())):
         return True
     if not word[:1].isupper():
         return False
@@ -180,9 +182,12 @@ def deidentify(
     """
     collector = _Collector(rules or PersonalDataRules())
     _mapped(conversation, collector)
-    pseudonyms = Pseudonyms(rng)
+    pseudonyms = Pseudonyms(rng, collector.found)
     for first, gender in collector.titles.items():
         pseudonyms.be_called(first, gender)
+    for text, kind in collector.found.items():
+        if kind == "name" and " " in text:  # says which of its words is a first name
+            pseudonyms.name(text)
     replacer = _Replacer(collector.found, pseudonyms)
     passages = {passage.id: f"{id}/p{number}" for number, passage in enumerate(conversation.passages, 1)}
     made = _mapped(conversation, replacer)

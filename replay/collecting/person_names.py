@@ -12,6 +12,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import re
+import unicodedata
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -20,7 +21,7 @@ from typing import Any, Literal
 
 Gender = Literal["female", "male", "either"]
 _WORDS = Path(__file__).with_name("words.txt")
-_RARE = 2_000_000
+_COMMON = 2_000_000
 """Of a trillion words: "Kestrel" and "Whitfield" are below, "refund" and "logout" above."""
 _BOTH = "words that are also names"
 CONNECTORS = frozenset(
@@ -45,6 +46,8 @@ ASKS_NAME = re.compile(
     re.IGNORECASE,
 )
 _STARTS = re.compile(r"(?:^|[.!?:;\n\"“(\[>*•…]|[-–—]\s)\s*[\"'“‘(*_]*\s*$")
+_PLACE = re.compile(r"\b(?:Los|Las|San|Santa|New|Fort|Saint|Port|Lake|Mount|Upper|Lower) $")
+"""What a place's name begins with, and hardly a person's."""
 _MODEL = re.compile(r"\s+(?:\w*\d\w*[A-Za-z]\w*|\w*[A-Za-z]\w*\d\w*|\d+\.\d[\w.]*)\b")
 """What follows a product's name: ``AX55``, ``4.2.1``."""
 
@@ -60,8 +63,8 @@ class NameLists:
     """Names that are ordinary words as well."""
     ordinary: frozenset[str]
     """Words that are no names."""
-    rare: frozenset[str]
-    """Those of them that hardly anybody uses: with a capital within a sentence they are names all the same."""
+    common: frozenset[str]
+    """Those of them that are often used. Others are names all the same with a capital within a sentence."""
     english: tuple[frozenset[str], frozenset[str]]
     """First names of the USA, female and male."""
 
@@ -78,7 +81,11 @@ class NameLists:
 
     def is_name(self, word: str) -> bool:
         """Return whether *word*, in small letters, is a name and no ordinary word."""
-        return (self.is_first(word) or word in self.last) and word not in self.both | self.ordinary
+        return (self.is_first(word) or word in self.last) and not self.is_word(word)
+
+    def is_word(self, word: str) -> bool:
+        """Return whether *word*, in small letters, is an ordinary word, whatever else it is."""
+        return word in self.both or word in self.ordinary
 
 
 @cache
@@ -110,7 +117,8 @@ def name_lists() -> NameLists:
         last=frozenset(found["last"] - known),
         both=both,
         ordinary=frozenset((counts.keys() - names) | known),
-        rare=frozenset(word for word, count in counts.items() if int(count) < _RARE) - known,
+        common=frozenset(word for word, count in counts.items() if int(count) >= _COMMON and word not in names)
+        | known,
         english=(
             frozenset(_names_in(American.first_names_female)),
             frozenset(_names_in(American.first_names_male)),
@@ -122,7 +130,8 @@ def _names_in(listed: Any) -> set[str]:
     """Return the single words among names as Faker lists them: a sequence, or by how frequent they are."""
     if isinstance(listed, property):
         return set()
-    return {name.lower() for name in listed or () if name and " " not in name and name[0].isalpha()}
+    plain = {name.lower() for name in listed or () if name and " " not in name and name[0].isalpha()}
+    return plain | {unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode() for name in plain} - {""}
 
 
 def read_words(path: Path) -> dict[str, set[str]]:
@@ -148,6 +157,14 @@ def find_names(text: str, *, before: str = "", keep: Collection[str] = ()) -> It
     lists = name_lists()
     words = [_Token(match, text, lists, keep) for match in WORD.finditer(text)]
     marked = [word.is_name_here() for word in words]
+    for index, word in enumerate(words):
+        # "Price Difference", "Max Plan": a heading, or a product.
+        beside = (words[at] for at in (index - 1, index + 1) if 0 <= at < len(words))
+        if word.both and any(
+            one.shaped and one.known and not one.both and not one.starts and _touch(one, word, text)
+            for one in beside
+        ):
+            marked[index] = False
     for cue in (*_TITLE.finditer(text), *_NAMED.finditer(text)):
         sure = _TITLE.match(cue[0]) is not None or _SURE.search(cue[0]) is not None
         _mark_after(cue.end(), words, marked, sure=sure, title=_TITLE.match(cue[0]) is not None)
@@ -155,6 +172,11 @@ def find_names(text: str, *, before: str = "", keep: Collection[str] = ()) -> It
         _mark_after(0, words, marked, sure=len(words) <= 4, title=False)
     _mark_neighbours(words, marked, text)
     yield from _runs(words, marked, text)
+
+
+def _touch(one: _Token, other: _Token, text: str) -> bool:
+    first, second = sorted((one, other), key=lambda word: word.begin)
+    return text[first.end : second.begin] == " "
 
 
 class _Token:
@@ -185,15 +207,17 @@ class _Token:
             before[-1:].isdigit() or after[:1].isdigit() or re.match(r"\.\w", after) is not None
         )
         self.first = lists.is_first(self.lower)
+        self.english = self.lower in lists.english[0] or self.lower in lists.english[1]
+        self.in_place = _PLACE.search(before) is not None
         self.both = self.lower in lists.both or (len(parts) > 1 and any(lists.is_first(one) for one in parts))
         self.listed = lists.is_name(self.lower) or (
             len(parts) > 1 and any(lists.is_name(part) for part in parts if len(part) > 2)
         )
-        common = self.starts or self.lower not in lists.rare
+        ordinary = lists.ordinary if self.starts else lists.common
         self.known = not self.listed and (
-            (self.lower in lists.ordinary and common)
+            self.lower in ordinary
             or self.both
-            or _is_inflected(self.lower, lists.ordinary if self.starts else lists.ordinary - lists.rare)
+            or _is_inflected(self.lower, ordinary)
             or (len(parts) > 1 and all(_is_word(part, lists) for part in parts))
         )
         self.surname = self.listed or self.both or self.lower in lists.last
@@ -201,19 +225,19 @@ class _Token:
 
     def is_name_here(self) -> bool:
         """Return whether it is a name by itself, whatever stands around it."""
-        if self.kept or self.glued or len(self.text) < 2:
+        if self.kept or self.glued or self.in_place or len(self.text) < 2:
             return False
         if self.listed:
             return self.shaped or (len(self.text) >= 4 and (self.shouted or self.text.islower()))
         if not self.shaped:
             return False
         if self.both:
-            return self.first and not self.starts
+            return self.english and not self.starts
         return not self.known and not (self.model and not self.first)
 
 
 def _is_word(part: str, lists: NameLists) -> bool:
-    return len(part) <= 2 or part in lists.ordinary or part in lists.both
+    return len(part) <= 2 or lists.is_word(part)
 
 
 def _is_inflected(word: str, ordinary: Collection[str]) -> bool:
@@ -269,6 +293,9 @@ def _mark_neighbours(words: list[_Token], marked: list[bool], text: str) -> None
                 continue
             word = words[other]
             initial = len(word.text) == 1 and word.capital and (word.dotted or step == 1) and word.text != "I"
+            small = step == 1 and word.text.islower() and words[index].text.islower() and words[index].first
+            if small and gap == " " and not word.known and not word.kept:
+                marked[other] = True
             if word.kept or word.glued or not (word.shaped or word.shouted and word.surname):
                 continue
             # Not the word that opens the sentence: "Thanks Ann", "Will Ann come?"

@@ -65,6 +65,7 @@ _PHONE_CUED = r"\+?\(?\d(?:[ .()/-]{0,2}\d){5,14}"
 _PREFIXED = re.compile(r"(?<![\w-])[A-Z]{1,6}[-/ ]?\d[\d/-]{4,}(?:-?[A-Z]{1,3})?(?![\w-])")
 _LONG = re.compile(r"(?<![\w.,-])\d[\d-]{5,}\d(?![\w-]|[.,]\d)")
 _MIXED = re.compile(r"\b(?=[A-Z0-9]*[A-Z])(?=(?:[A-Z]*\d){4})[A-Z0-9]{9,}\b")
+_SNAKE = re.compile(r"\b(?:[a-z]+_)+\d{4,}\b")
 _HASHED = re.compile(r"(?<!\w)#\d[\w-]{2,}")
 _UUID = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b", re.IGNORECASE)
 _TOKEN = re.compile(r"[A-Za-z0-9+/_=.~-]{16,}")
@@ -130,7 +131,7 @@ _CUES = (
         r"|account|contract|claim|application|confirmation|lease|agreement|record|purchase order)\b[^.!]*\?|"
         r"\b(?:number|reference|id)\b[^.!]*\?",
     ),
-    _cue("number", r"bookings?|reservations?|confirmation|locator|pnr", r"(?=[A-Z]*\d)[A-Z0-9]{5,7}", 24),
+    _cue("number", r"bookings?|reservations?|confirmation|locator|pnr", r"(?:(?=[A-Z]*\d)[A-Z0-9]{5,7}|[A-Z]{6})", 24),
     _cue(
         "phone",
         r"tele(?:phone)?|phone|call(?:back)?(?: \w+)?|mobile|cell|fax|ring|text|whatsapp|direct line|line is"
@@ -344,7 +345,8 @@ def _phones(text: str, before: str) -> _Spans:
 
     for region in ("US", "GB"):
         for match in phonenumbers.PhoneNumberMatcher(text, region, phonenumbers.Leniency.VALID):
-            if sum(sign.isdigit() for sign in match.raw_string) >= 9 and not re.match(r"\w", text[match.end : match.end + 1]):
+            inside = re.search(r"[\w/-]$", text[: match.start]) or re.match(r"\w", text[match.end :])
+            if sum(sign.isdigit() for sign in match.raw_string) >= 9 and not inside:
                 yield PersonalSpan(match.start, match.end, "phone")
     dates = [(date.begin, date.end) for date in find_dates(text)]
     for match in _PHONE.finditer(text):
@@ -355,10 +357,10 @@ def _phones(text: str, before: str) -> _Spans:
 
 def _numbers(text: str, before: str) -> _Spans:
     dates = [(date.begin, date.end) for date in find_dates(text)]
-    for pattern in (_UUID, _HASHED, _PREFIXED, _MIXED, _LONG):
+    for pattern in (_UUID, _HASHED, _SNAKE, _PREFIXED, _MIXED, _LONG):
         for match in pattern.finditer(text):
             digits = sum(sign.isdigit() for sign in match[0])
-            if digits >= (3 if pattern is _HASHED else 5) and not any(
+            if digits >= (3 if pattern in (_HASHED, _SNAKE) else 5) and not any(
                 b < match.end() and match.start() < e for b, e in dates
             ):
                 yield PersonalSpan(*match.span(), "number")
@@ -392,13 +394,18 @@ _KEYS: Mapping[Kind, str] = {
     "number": r"id|ids|uuid|guid|number|no|ref|reference|order|ticket|case|booking|invoice|tracking|customer_?number"
     r"|reservation|confirmation|locator|pnr|policy|membership|user|login|handle|device",
 }
-_KEY_PATTERNS = {kind: re.compile(rf"(?:.*_)?(?:{words})", re.IGNORECASE) for kind, words in _KEYS.items()}
+_KEY_PATTERNS = {kind: re.compile(rf"(?:.*_)?(?:{words})s?", re.IGNORECASE) for kind, words in _KEYS.items()}
+
+
+_OF_THINGS = re.compile(
+    r"(?:flight|model|version|page|room|seat|gate|item|part|product|sku|category|tool|function|line|port|status|error"
+    r"|language|currency|plan|file|train|channel|task|store|brand)s?_"
+)
+"""Beginnings of keys whose numbers and names are things', and nobody's."""
 
 
 def kind_of_key(key: str) -> Kind | None:
     """Return what a JSON value under *key* is by the key alone, as ``customerName``; None if that doesn't say."""
     snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", key).replace("-", "_").replace(" ", "_").lower()
-    for kind, pattern in _KEY_PATTERNS.items():
-        if pattern.fullmatch(snake):
-            return kind
-    return None
+    kind = next((kind for kind, pattern in _KEY_PATTERNS.items() if pattern.fullmatch(snake)), None)
+    return None if kind in ("number", "name") and _OF_THINGS.match(snake) else kind

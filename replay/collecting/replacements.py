@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Any
 
@@ -50,11 +50,16 @@ def _pools() -> dict[str, tuple[str, ...]]:
 class Pseudonyms:
     """What stands for what in one conversation."""
 
-    def __init__(self, rng: random.Random) -> None:
+    def __init__(self, rng: random.Random, originals: Iterable[str] = ()) -> None:
+        """
+        Args:
+            rng: Draws the values.
+            originals: What no value may be, since it is to be gone.
+        """
         self._rng = rng
         self._values: dict[tuple[Kind, str], str] = {}
         self._names: dict[str, str] = {}
-        self._used: set[str] = set()
+        self._used = {original.lower() for original in originals}
         self._days = rng.choice((-1, 1)) * rng.randrange(30, 700)
         self._weeks = rng.randrange(1, 100)
         self._genders: dict[str, str] = {}
@@ -79,9 +84,9 @@ class Pseudonyms:
     def _new(self, make: Callable[[random.Random, str], str], text: str) -> str:
         for _ in range(_MOST_TRIES):
             made = make(self._rng, text)
-            if made != text and made not in self._used:
+            if made != text and made.lower() not in self._used:
                 break
-        self._used.add(made)
+        self._used.add(made.lower())
         return made
 
     # Names ---------------------------------------------------------------------------------------------
@@ -92,7 +97,7 @@ class Pseudonyms:
         made, at = "", 0
         for index, match in enumerate(words):
             word = match[0].rstrip(".")
-            made += text[at : match.start()] + self._name_word(word, last=index > 0 and index == len(words) - 1)
+            made += text[at : match.start()] + self._name_word(word, first=index == 0 < len(words) - 1, last=0 < index == len(words) - 1)
             at = match.start() + len(word)
         return made + text[at:]
 
@@ -100,14 +105,14 @@ class Pseudonyms:
         """Keep that whoever is called *first* is ``female`` or ``male``, as their title says."""
         self._genders.setdefault(first.lower(), gender)
 
-    def _name_word(self, word: str, *, last: bool) -> str:
+    def _name_word(self, word: str, *, first: bool, last: bool) -> str:
         lower = word.lower()
         if lower not in self._names:
             if len(word) == 1:
                 made = self._rng.choice(_LETTERS)
             else:
                 lists, pools = name_lists(), _pools()
-                first = lists.is_first(lower) and not (last and lower in lists.last)
+                first = first or (lists.is_first(lower) and not last)
                 gender = lists.gender(lower)
                 if first and gender == "either":
                     gender = self._genders.get(lower, "either")  # type: ignore[assignment]
@@ -125,21 +130,43 @@ class Pseudonyms:
         return _shaped(self._rng, text)
 
 
-def _shaped(rng: random.Random, text: str, *, keep_prefix: bool = True) -> str:
-    """Return another text of the same form: a digit for a digit, a letter for a letter; leading letters stay."""
-    prefix = re.match(r"\W*[A-Za-z]{2,}(?=[\W_]|\d{3})", text) if keep_prefix else None
-    begin = prefix.end() if prefix else 0
-    signs = []
-    for index, sign in enumerate(text):
-        if index < begin or not sign.isalnum():
-            signs.append(sign)
-        elif sign.isdigit():
-            first = sign != "0" and not any(one.isdigit() for one in text[:index])
-            signs.append(rng.choice("123456789" if first else "0123456789"))
+_RUN = re.compile(r"[^\W\d_]+|\d+|[\W_]+")
+
+
+def _shaped(rng: random.Random, text: str, *, keep_words: bool = True) -> str:
+    """
+    Return another text of the same form: a digit for a digit, a letter for a letter.
+
+    Of ``ORD-2291`` and ``credit_card_77`` the letters stay, of ``emma_kim_77`` they don't.
+    """
+    made = ""
+    for match in _RUN.finditer(text):
+        run = match[0]
+        if keep_words and _says_nothing(run, before=made, after=text[match.end() :]):
+            made += run
+        elif run.isdecimal():
+            first = run[0] != "0" and not any(sign.isdecimal() for sign in made)
+            made += "".join(
+                rng.choice("123456789" if first and not index else "0123456789") for index in range(len(run))
+            )
+        elif run.isalpha():
+            letters = (rng.choice(_LETTERS) for _ in run)
+            made += "".join(
+                letter if sign.isupper() else letter.lower() for letter, sign in zip(letters, run, strict=True)
+            )
         else:
-            letter = rng.choice(_LETTERS)
-            signs.append(letter if sign.isupper() else letter.lower())
-    return "".join(signs)
+            made += run
+    return made
+
+
+def _says_nothing(run: str, *, before: str, after: str) -> bool:
+    """Return whether *run*, letters of an identifier, says nothing of whose it is."""
+    lists, lower = name_lists(), run.lower()
+    if not run.isalpha() or lists.is_name(lower):
+        return False
+    # Letters before the number say which kind of number it is: "ORD-1234", "LN445190".
+    prefix = run.isupper() and not before.strip("#") and re.match(r"[-_/ ]|\d{4}", after) is not None
+    return (prefix and 2 <= len(run) <= 5) or (len(run) >= 3 and lower in lists.common)
 
 
 def _in_form_of(text: str, value: str) -> str:
@@ -189,7 +216,7 @@ def _phone(rng: random.Random, text: str) -> str:
 def _address(rng: random.Random, text: str) -> str:
     pools = _pools()
     if len(text) <= 10 or not re.search(r"[a-zß-ÿ]", text):
-        return _shaped(rng, text, keep_prefix=False)
+        return _shaped(rng, text, keep_words=re.search(r"[a-z]", text) is not None)
     made = f"{rng.randrange(1, 200)} {rng.choice(pools['last'])} {rng.choice(pools['street'])}"
     if "," in text:
         made += f", {rng.choice(pools['last'])}ville"
@@ -216,11 +243,11 @@ def _national_id(rng: random.Random, text: str) -> str:
         return f"9{_shaped(rng, plain[1:])}"  # no social security number begins with 9
     if re.fullmatch(r"[A-Z]{2}\d{6}[A-D]", plain):
         return f"QQ{_shaped(rng, plain[2:8])}{plain[8]}"  # as in the forms' own examples
-    return _shaped(rng, plain, keep_prefix=False)
+    return _shaped(rng, plain, keep_words=False)
 
 
 def _passport(rng: random.Random, text: str) -> str:
-    return _shaped(rng, text, keep_prefix=False)
+    return _shaped(rng, text, keep_words=False)
 
 
 def _secret(rng: random.Random, text: str) -> str:

@@ -32,6 +32,7 @@ from replay.report.document import (
     Pairs,
     Paragraph,
     PlainLines,
+    ReportDocument,
     ReportSection,
     Table,
     with_remarks,
@@ -161,6 +162,12 @@ def comparison_markdown(
     document = comparison_document(report, gate=gate)
     parts = _parts(document.title, [one for one in document.sections if one.name in COMPARISON_ORDER])
     return "\n".join(within(parts, most_chars, important=COMPARISON_IMPORTANT, where=COMPARISON_WHERE))
+
+
+def document_markdown(document: ReportDocument) -> str:
+    """Return the whole of *document*, however long it is."""
+    parts = _parts(document.title, document.sections)
+    return "\n".join(line for part in parts for line in (*part.head, *part.items, *part.foot))
 
 
 def _parts(title: Inline, sections: Sequence[ReportSection]) -> list[Part]:
