@@ -95,7 +95,8 @@ class _Replacer(_TextMapper):
         self.kinds = {}
         for text, kind in found.items():
             if kind == "name":
-                self.kinds.update(dict.fromkeys([text.lower(), *_name_words(text)], kind))
+                if words := list(_name_words(text)):
+                    self.kinds.update(dict.fromkeys([text.lower(), *words], kind))
             else:
                 self.kinds[text] = kind
         self.pseudonyms = pseudonyms
@@ -138,7 +139,7 @@ class _Replacer(_TextMapper):
 def _name_words(text: str) -> Iterator[str]:
     for match in WORD.finditer(text):
         word = re.sub(r"[’']s$", "", match[0].rstrip("."))
-        if word.lower() not in CONNECTORS and (len(word) > 1 or " " not in text.strip()):
+        if word.lower() not in CONNECTORS and len(word) > 1:
             yield word.lower()
 
 
@@ -226,6 +227,33 @@ def personal_spans(texts: Sequence[str], rules: PersonalDataRules | None = None)
         collector.text(text, before)
     replacer = _Replacer(collector.found, Pseudonyms(random.Random(0)))
     return [[span for span, _ in replacer.spans(text)] for text in texts]
+
+
+def substitute(conversation: Conversation, old: str, new: str) -> tuple[Conversation, int]:
+    """Return *conversation* with *new* for each *old*, as a word of its own, in all its texts, and how many."""
+    substitution = _Substitution(old, new)
+    return _mapped(conversation, substitution), substitution.count
+
+
+class _Substitution(_TextMapper):
+    """Puts one text in place of another."""
+
+    def __init__(self, old: str, new: str) -> None:
+        self.pattern = re.compile(rf"(?<!\w){re.escape(old)}(?!\w)")
+        self.new = new
+        self.count = 0
+
+    def text(self, text: str, before: str = "") -> str:
+        made, count = self.pattern.subn(lambda _: self.new, text)
+        self.count += count
+        return made
+
+    def value(self, value: Any, key: str, kind: Kind) -> Any:
+        return self.text(value) if isinstance(value, str) else self.number(value)
+
+    def number(self, value: int | float) -> Any:
+        text = self.text(str(value))
+        return value if text == str(value) else int(text) if text.isdecimal() else text
 
 
 def _moved(metadata: Mapping[str, Any], before: Mapping[str, Any], shift_s: float) -> dict[str, Any]:

@@ -105,11 +105,15 @@ def name_lists() -> NameLists:
         ):
             for attribute in attributes:
                 found[kind] |= _names_in(getattr(provider, attribute, ()))
-    sections = read_words(_WORDS)
-    both = frozenset(sections.pop(_BOTH))
-    names = frozenset().union(*found.values())
     listed = Path(symspellpy.__file__).with_name("frequency_dictionary_en_82_765.txt")
     counts = dict(line.split(" ") for line in listed.read_text("utf-8-sig").splitlines())
+    sections = read_words(_WORDS)
+    both = frozenset(sections.pop(_BOTH))
+    for listed_names in found.values():
+        # As they are typed, but for what is then a word: "basic" is no Bašić.
+        plain = (unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode() for name in listed_names)
+        listed_names |= {name for name in plain if name and name not in counts}
+    names = frozenset().union(*found.values())
     known = frozenset().union(*sections.values())
     return NameLists(
         female=frozenset(found["female"] - known),
@@ -130,8 +134,7 @@ def _names_in(listed: Any) -> set[str]:
     """Return the single words among names as Faker lists them: a sequence, or by how frequent they are."""
     if isinstance(listed, property):
         return set()
-    plain = {name.lower() for name in listed or () if name and " " not in name and name[0].isalpha()}
-    return plain | {unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode() for name in plain} - {""}
+    return {name.lower() for name in listed or () if name and " " not in name and name[0].isalpha()}
 
 
 def read_words(path: Path) -> dict[str, set[str]]:
@@ -196,7 +199,8 @@ class _Token:
         self.starts = _STARTS.search(before) is not None
         self.possessive = after[:2] in ("'s", "’s")
         self.capital = self.text[:1].isupper()
-        parts = re.split(r"[’'-]", self.lower)
+        # "O'Brien" has a name behind its apostrophe, "don't" none.
+        parts = re.split(r"-|(?<=^\w)[’']|(?<=^\w\w)[’']", self.lower) if self.capital else [self.lower]
         inner = re.search(r"[a-zß-ÿ][A-ZÀ-Þ]", self.text) and not _INNER_CAPITAL.match(self.text)
         self.shaped = self.capital and not inner and (len(self.text) == 1 or not self.text.isupper())
         """Whether it is written as names are: a capital, then small letters."""

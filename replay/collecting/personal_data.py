@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple, get_args
 
 from replay.collecting.addresses import find_addresses, find_cued_addresses
 from replay.collecting.dates import find_dates
-from replay.collecting.person_names import find_names
+from replay.collecting.person_names import find_names, name_lists
 from replay.core.safety.secret_detection import is_key, key_spans, looks_random
 
 Kind = Literal[
@@ -334,10 +334,14 @@ def _cued_by(cues: Sequence[_Cue], text: str, before: str) -> _Spans:
                     yield PersonalSpan(*match.span(), cue.kind)
 
 
+_PLAIN_NUMBER = re.compile(r"(?:19|20)\d\d|\d{1,3}(?:[A-Z]{2,})?")
+
+
 def _is_plain_number(text: str) -> bool:
     """Return whether *text* is a year, a small number or a word, and nobody's number."""
-    digits = re.sub(r"\D", "", text)
-    return not digits or re.fullmatch(r"(?:19|20)\d\d|\d{1,3}", text) is not None or re.fullmatch(r"\d{1,3}[A-Z]{2,}", text) is not None
+    if not any(sign.isdigit() for sign in text):
+        return not (text.isupper() and len(text) == 6) or name_lists().is_word(text.lower())
+    return _PLAIN_NUMBER.fullmatch(text) is not None
 
 
 def _phones(text: str, before: str) -> _Spans:

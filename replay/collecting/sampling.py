@@ -9,6 +9,7 @@ import random
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 
 from replay.collecting.signals import DEPTH_BANDS, depth_band
 from replay.core.conversation import Conversation
@@ -114,7 +115,9 @@ def _queues(candidates: Sequence[Candidate], rng: random.Random) -> Iterator[lis
     bands = {depth_band(low): list[tuple[Candidate, str]]() for low, _ in DEPTH_BANDS}
     for one in shuffled:
         bands[depth_band(one.depth)].append((one, f"its depth: {depth_band(one.depth)}"))
-    yield from reversed(bands.values())
+    # The deepest first, one of each in turn.
+    rounds = zip_longest(*reversed(bands.values()))
+    yield [pair for each in rounds for pair in each if pair is not None]
 
 
 def _leaning_text(one: Candidate) -> str:
