@@ -3,11 +3,12 @@ Recall and precision of what ``replay collect`` replaces, and of libraries that 
 
     python benchmarks/personal_data.py [--half a|b] [--with presidio] [--with scrubadub] [--misses]
 
-The dialogues in ``personal-data/`` are written for this: 301 planted items of 12 kinds, marked ``[[kind|text]]``,
-and 308 traps, marked ``<<text>>``, which look like one and are none. Half a was looked at while the rules were
-written; half b was measured once they stood. An item is found where all of its letters and digits are replaced.
-What others need beside our extra: ``pip install presidio-analyzer scrubadub``. Presidio is given a blank English
-pipeline of spaCy's, since models of names are no packages, so that its patterns are what is measured.
+The dialogues in ``personal-data/`` are written for this: 301 planted items of 12 kinds, marked
+``[[kind|text]]``, and 308 traps, marked ``<<text>>``, which look like one and are none. Half a was looked at
+while the rules were written; half b was measured once they stood. An item is found where all of its letters
+and digits are replaced. What others need beside our extra: ``pip install presidio-analyzer scrubadub``.
+Presidio is given a blank English pipeline of spaCy's, since models of names are no packages, so that its
+patterns are what is measured.
 """
 
 from __future__ import annotations
@@ -64,7 +65,13 @@ def dialogues(half: str) -> Iterator[Dialogue]:
 
 def measure(finder: Finder, half: str, *, misses: bool = False) -> None:
     """Print what *finder* finds of each kind, what of it is right, and how many traps stay."""
-    planted, found, spans, right, untouched = Counter[str](), Counter[str](), Counter[str](), Counter[str](), 0
+    planted, found, spans, right, untouched = (
+        Counter[str](),
+        Counter[str](),
+        Counter[str](),
+        Counter[str](),
+        0,
+    )
     for dialogue in dialogues(half):
         by_text = finder(dialogue.texts)
         for item in dialogue.planted:
@@ -89,7 +96,10 @@ def measure(finder: Finder, half: str, *, misses: bool = False) -> None:
                 is_right = any(one.begin < end and begin < one.end for one in items)
                 right[kind] += is_right
                 if misses and not is_right:
-                    print(f"  wrong   {kind} {dialogue.texts[number][begin:end]!r} in {dialogue.texts[number]!r}")
+                    print(
+                        f"  wrong   {kind} {dialogue.texts[number][begin:end]!r} in"
+                        f" {dialogue.texts[number]!r}"
+                    )
     traps = planted.pop("trap")
     print(f"{'kind':12} {'items':>6} {'found':>6} {'recall':>7} {'replaced':>9} {'precision':>10}")
     for kind in sorted(planted):
@@ -139,16 +149,33 @@ def presidio() -> Finder:
 
     engine = AnalyzerEngine(nlp_engine=Blank(), supported_languages=["en"])
     kinds = {
-        "EMAIL_ADDRESS": "email", "PHONE_NUMBER": "phone", "CREDIT_CARD": "card", "IBAN_CODE": "account",
-        "US_BANK_NUMBER": "account", "DATE_TIME": "birth-date", "US_SSN": "national-id", "UK_NINO": "national-id",
-        "UK_NHS": "national-id", "US_ITIN": "national-id", "US_PASSPORT": "passport", "UK_PASSPORT": "passport",
-        "IP_ADDRESS": "ip", "URL": "secret", "US_DRIVER_LICENSE": "national-id", "CRYPTO": "secret",
-        "MEDICAL_LICENSE": "national-id", "PERSON": "name", "LOCATION": "address",
-    }  # fmt: skip
+        "EMAIL_ADDRESS": "email",
+        "PHONE_NUMBER": "phone",
+        "CREDIT_CARD": "card",
+        "IBAN_CODE": "account",
+        "US_BANK_NUMBER": "account",
+        "DATE_TIME": "birth-date",
+        "US_SSN": "national-id",
+        "UK_NINO": "national-id",
+        "UK_NHS": "national-id",
+        "US_ITIN": "national-id",
+        "US_PASSPORT": "passport",
+        "UK_PASSPORT": "passport",
+        "IP_ADDRESS": "ip",
+        "URL": "secret",
+        "US_DRIVER_LICENSE": "national-id",
+        "CRYPTO": "secret",
+        "MEDICAL_LICENSE": "national-id",
+        "PERSON": "name",
+        "LOCATION": "address",
+    }
 
     def find(texts: Sequence[str]) -> Spans:
         return [
-            [(one.start, one.end, kinds.get(one.entity_type, one.entity_type)) for one in engine.analyze(text, "en")]
+            [
+                (one.start, one.end, kinds.get(one.entity_type, one.entity_type))
+                for one in engine.analyze(text, "en")
+            ]
             for text in texts
         ]
 
@@ -160,15 +187,25 @@ def scrubadub_finder() -> Finder:
 
     scrubber = scrubadub.Scrubber()
     kinds = {
-        "credit_card": "card", "social_security_number": "national-id", "credential": "secret", "twitter": "number",
-        "national_insurance_number": "national-id", "date_of_birth": "birth-date", "postalcode": "address",
-        "drivers_licence": "national-id", "vehicle_licence_plate": "number", "tax_reference_number": "national-id",
+        "credit_card": "card",
+        "social_security_number": "national-id",
+        "credential": "secret",
+        "twitter": "number",
+        "national_insurance_number": "national-id",
+        "date_of_birth": "birth-date",
+        "postalcode": "address",
+        "drivers_licence": "national-id",
+        "vehicle_licence_plate": "number",
+        "tax_reference_number": "national-id",
         "url": "secret",
-    }  # fmt: skip
+    }
 
     def find(texts: Sequence[str]) -> Spans:
         return [
-            [(one.beg, one.end, kinds.get(one.type or one.filth_type, one.type)) for one in scrubber.iter_filth(text)]
+            [
+                (one.beg, one.end, kinds.get(one.type or one.filth_type, one.type))
+                for one in scrubber.iter_filth(text)
+            ]
             for text in texts
         ]
 
@@ -178,7 +215,9 @@ def scrubadub_finder() -> Finder:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--half", default="ab", choices=["a", "b", "ab"])
-    parser.add_argument("--with", dest="others", action="append", default=[], choices=["presidio", "scrubadub"])
+    parser.add_argument(
+        "--with", dest="others", action="append", default=[], choices=["presidio", "scrubadub"]
+    )
     parser.add_argument("--misses", action="store_true")
     given = parser.parse_args()
     finders = {"replay collect": lambda: ours, "presidio": presidio, "scrubadub": scrubadub_finder}

@@ -20,7 +20,9 @@ def collect(
     ] = None,
     review: Annotated[
         Path | None,
-        typer.Option("--review", metavar="SUITE", help="Look through a suite in a browser, in place of making one."),
+        typer.Option(
+            "--review", metavar="SUITE", help="Look through a suite in a browser, in place of making one."
+        ),
     ] = None,
     format: Annotated[
         str | None,
@@ -36,13 +38,17 @@ def collect(
     read: Annotated[
         int,
         typer.Option(
-            "--read", min=0, help="How many are read for what their questions lean on: a second for about two."
+            "--read",
+            min=0,
+            help="How many are read for what their questions lean on: a second for about two.",
         ),
     ] = 200,
     patterns: Annotated[
         Path | None,
         typer.Option(
-            "--patterns", metavar="FILE", help="What is personal, and what isn't, in these logs: replace and keep."
+            "--patterns",
+            metavar="FILE",
+            help="What is personal, and what isn't, in these logs: replace and keep.",
         ),
     ] = None,
     replaced: Annotated[
@@ -55,20 +61,24 @@ def collect(
     ] = None,
     any_language: Annotated[
         bool,
-        typer.Option("--any-language", help="Also conversations that are not English, whose names are told worse."),
+        typer.Option(
+            "--any-language", help="Also conversations that are not English, whose names are told worse."
+        ),
     ] = False,
     skip_bad: Annotated[
         bool, typer.Option("--skip-bad", help="Skip and report conversations that can't be read.")
     ] = False,
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Of --review; 0 takes any free port.")] = 8780,
+    port: Annotated[
+        int, typer.Option("--port", min=0, max=65535, help="Of --review; 0 takes any free port.")
+    ] = 8780,
     token_env: TokenEnvOption = None,
     no_token: NoTokenOption = False,
 ) -> None:
     """
     Make a suite of production logs: what is worth keeping, without personal data.
 
-    Writes conversations, a scenario that plays them and a report. Names, addresses, numbers and keys are replaced
-    before anything is written; a list of them, which only you can read, goes beside the suite.
+    Writes conversations, a scenario that plays them and a report. Names, addresses, numbers and keys are
+    replaced before anything is written; a list of them, which only you can read, goes beside the suite.
 
     With --review, look through it: accept, edit or drop each conversation, and say what is expected.
     """
@@ -76,15 +86,17 @@ def collect(
 
     if review is not None:
         if logs or out is not None:
-            raise InputError("--review takes a suite that is there; LOGS and --out make one, so leave them out")
+            raise InputError(
+                "--review takes a suite that is there; LOGS and --out make one, so leave them out"
+            )
         _review(review, replaced, port, token_env, no_token)
         return
     if not logs or out is None:
         raise InputError("name log files and --out SUITE, or --review SUITE")
     from replay.cli.output import open_console
     from replay.cli.settings import choose_reader
-    from replay.collecting.collect import CollectSettings, check_installed, collect as collect_logs
-    from replay.collecting.report import MARKDOWN, suite_document
+    from replay.collecting.collect import check_installed, collect as collect_logs
+    from replay.collecting.report import MARKDOWN, CollectSettings, suite_document
     from replay.collecting.rules_file import read_rules
     from replay.datasets.loading import expand
     from replay.report.text import print_titled
@@ -114,9 +126,7 @@ def collect(
     echo(f"next: replay collect --review {made.folder}, then replay run {made.folder}")
 
 
-def _review(
-    suite: Path, replaced: Path | None, port: int, token_env: str | None, no_token: bool
-) -> None:
+def _review(suite: Path, replaced: Path | None, port: int, token_env: str | None, no_token: bool) -> None:
     from replay.cli.signals import run_server
     from replay.collecting.review.server import serve_review
 

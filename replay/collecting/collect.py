@@ -7,12 +7,19 @@ import random
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from replay.collecting.deidentify import ReplacedValue, deidentify
-from replay.collecting.personal_data import PersonalDataRules
-from replay.collecting.sampling import Candidate, TakenConversation, read_leaning, split_duplicates, take
+from replay.collecting.report import CollectedSuite, CollectSettings, write_report
+from replay.collecting.sampling import (
+    CandidateConversation,
+    TakenConversation,
+    read_leaning,
+    split_duplicates,
+    take,
+)
 from replay.collecting.signals import complaint, leaning_depths
 from replay.collecting.suite import CONVERSATIONS, KEY_TURNS, SCENARIO, replaced_path, write_replaced
 from replay.core.conversation import Conversation
@@ -27,43 +34,6 @@ from replay.scenario.shipped import starter_scenario
 _EXTRA = ("datasketch", "faker", "phonenumbers", "stdnum", "symspellpy")
 _SHORTEST_LEAK = 5
 """A shorter text may stand in a longer one by chance."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CollectSettings:
-    """What is taken, and how."""
-
-    limit: int = 50
-    """Conversations at most."""
-    seed: int = 0
-    min_turns: int = 1
-    read: int = 200
-    """How many conversations are read for what their questions lean on."""
-    any_language: bool = False
-    skip_bad: bool = False
-    rules: PersonalDataRules | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CollectedSuite:
-    """What was made of logs."""
-
-    folder: Path
-    replaced_list: Path
-    conversations: tuple[Conversation, ...]
-    taken: tuple[TakenConversation, ...]
-    """In the order of ``conversations``."""
-    replaced: tuple[tuple[ReplacedValue, ...], ...]
-    """Of each of them."""
-    dropped: Counter[str]
-    """How many were dropped, by reason."""
-    depths: tuple[int, ...]
-    """Turns of all conversations in the logs."""
-    candidates: tuple[Candidate, ...]
-    """Those that differ, among which was chosen."""
-    errors: tuple[str, ...]
-    """Why conversations could not be read."""
-    settings: CollectSettings
 
 
 def check_installed() -> None:
@@ -92,8 +62,8 @@ def collect(
     """
     Write a suite of conversations in *paths* to *folder*, without personal data.
 
-    All conversations that differ are held in memory. Nothing is written before the personal data of all that is
-    taken are replaced; the list of them is written first.
+    All conversations that differ are held in memory. Nothing is written before the personal data of all that
+    is taken are replaced; the list of them is written first.
 
     Args:
         paths: Log files.
@@ -135,7 +105,10 @@ def collect(
     for chosen in take(weighed, settings.limit, rng):
         id = f"c{len(taken) + 1:04d}"
         made, values = deidentify(
-            chosen.candidate.conversation, id=id, rules=settings.rules, rng=random.Random(f"{settings.seed} {id}")
+            chosen.candidate.conversation,
+            id=id,
+            rules=settings.rules,
+            rng=random.Random(f"{settings.seed} {id}"),
         )
         if leaks(made, values):
             dropped["something personal in it could not be replaced everywhere"] += 1
@@ -143,12 +116,12 @@ def collect(
         metadata = dict(made.metadata)
         if chosen.candidate.leaning:
             metadata[KEY_TURNS] = list(chosen.candidate.leaning)
-        conversations.append(_with_metadata(made, metadata))
+        conversations.append(replace(made, metadata=metadata))
         replaced.append(values)
         taken.append(chosen)
-    dropped["over the limit"] = len(differing) - len(taken) - dropped[
-        "something personal in it could not be replaced everywhere"
-    ]
+    dropped["over the limit"] = (
+        len(differing) - len(taken) - dropped["something personal in it could not be replaced everywhere"]
+    )
 
     made_suite = CollectedSuite(
         folder=folder,
@@ -170,7 +143,9 @@ def _check_places(folder: Path, listed: Path) -> None:
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError(f'"{folder}" is there already; name a folder that is not, or an empty one')
     if listed.is_relative_to(folder.absolute()):
-        raise InputError(f'"{listed}" is in the suite, which others will read; name another place with --replaced')
+        raise InputError(
+            f'"{listed}" is in the suite, which others will read; name another place with --replaced'
+        )
     if listed.exists():
         raise InputError(f'"{listed}" is there already; name another place with --replaced')
 
@@ -182,7 +157,7 @@ def _candidates(
     errors: list[str],
     dropped: Counter[str],
     depths: list[int],
-) -> Iterator[Candidate]:
+) -> Iterator[CandidateConversation]:
     """Yield what can be taken; the rest is counted in *dropped* by reason."""
 
     def note(error: DatasetError) -> None:
@@ -199,7 +174,9 @@ def _candidates(
         elif not settings.any_language and not _is_english(conversation):
             dropped["not in English, of which names can be told"] += 1
         else:
-            yield Candidate(number=number, conversation=conversation, complaint=complaint(conversation))
+            yield CandidateConversation(
+                number=number, conversation=conversation, complaint=complaint(conversation)
+            )
 
 
 def _is_english(conversation: Conversation) -> bool:
@@ -218,20 +195,12 @@ def leaks(conversation: Conversation, values: Sequence[ReplacedValue]) -> bool:
     )
 
 
-def _with_metadata(conversation: Conversation, metadata: dict[str, object]) -> Conversation:
-    from msgspec.structs import replace
-
-    return replace(conversation, metadata=metadata)
-
-
 def _reasons(dropped: Counter[str], count: int) -> str:
     said = ", ".join(f"{number} {reason}" for reason, number in (+dropped).items())
     return f"{count} conversations were read{f'; {said}' if said else ''}"
 
 
 def _write(suite: CollectedSuite) -> None:
-    from replay.collecting.report import write_report
-
     rows = zip(suite.conversations, suite.taken, suite.replaced, strict=True)
     write_replaced(
         suite.replaced_list,

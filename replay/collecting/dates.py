@@ -12,14 +12,17 @@ _MONTHS = (
     "january", "february", "march", "april", "may", "june", "july", "august", "september", "october",
     "november", "december",
 )  # fmt: skip
-_MONTH = r"(?P<name>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?"
+_MONTH = (
+    r"(?P<name>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
+    r"|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?"
+)
 _DAY = r"(?P<day>\d{1,2})(?P<th>st|nd|rd|th)?"
 _YEAR = r"(?P<year>(?:19|20)\d\d)"
 _FORMS = tuple(
     re.compile(rf"(?<![\w.-]){form}(?![\w-])", re.IGNORECASE)
     for form in (
         rf"{_YEAR}(?P<sep>[-/.])(?P<month>\d{{1,2}})(?P=sep)(?P<day>\d{{1,2}})",
-        rf"(?P<first>\d{{1,2}})(?P<sep>[-/.])(?P<second>\d{{1,2}})(?P=sep)(?P<year>(?:19|20)\d\d|\d\d)",
+        r"(?P<first>\d{1,2})(?P<sep>[-/.])(?P<second>\d{1,2})(?P=sep)(?P<year>(?:19|20)\d\d|\d\d)",
         rf"{_DAY}(?: of)?[ -]{_MONTH},?[ -]{_YEAR}",
         rf"{_MONTH} {_DAY},? {_YEAR}",
     )
@@ -37,7 +40,7 @@ class WrittenDate:
     match: re.Match[str]
     day_first: bool = True
 
-    def moved(self, days: int) -> str:
+    def move(self, days: int) -> str:
         """Return the date *days* later (earlier, below 0) as this one is written."""
         new = self.value + timedelta(days=days)
         if self.match.groupdict().get("first"):
@@ -56,20 +59,26 @@ class WrittenDate:
             if name == "year":
                 text += str(new.year)[-(end - begin) :]
             elif name == "name":
-                text += _cased(_MONTHS[new.month - 1], groups["name"])
+                text += _match_case(_MONTHS[new.month - 1], groups["name"])
             elif name == "th":
-                text += {1: "st", 2: "nd", 3: "rd"}.get(new.day % 10 if new.day not in (11, 12, 13) else 0, "th")
+                text += {1: "st", 2: "nd", 3: "rd"}.get(
+                    new.day % 10 if new.day not in (11, 12, 13) else 0, "th"
+                )
             elif name == "sep":
                 text += groups["sep"]
             else:
-                text += str(values[name]).zfill(end - begin if groups[name].startswith("0") or end - begin == 2 else 1)
+                text += str(values[name]).zfill(
+                    end - begin if groups[name].startswith("0") or end - begin == 2 else 1
+                )
         return text + self.match.string[at : self.end]
 
 
-def _cased(month: str, like: str) -> str:
+def _match_case(month: str, like: str) -> str:
     """Return *month* as long and in such letters as *like*."""
     short = month[: len(like)] if len(like) <= 4 and like.lower() not in _MONTHS else month
-    return short.upper() if like.isupper() and len(like) > 1 else short if like.islower() else short.capitalize()
+    return (
+        short.upper() if like.isupper() and len(like) > 1 else short if like.islower() else short.capitalize()
+    )
 
 
 def find_dates(text: str) -> Iterator[WrittenDate]:

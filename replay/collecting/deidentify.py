@@ -7,28 +7,25 @@ occurrence of what was found is replaced, also where nothing around it tells wha
 
 from __future__ import annotations
 
-import json
 import random
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from msgspec.structs import replace
 
+from replay.collecting.conversation_texts import TextMapper, map_texts
 from replay.collecting.person_names import CONNECTORS, WORD, name_lists
 from replay.collecting.personal_data import (
     Kind,
     PersonalDataRules,
     PersonalSpan,
     find_personal_data,
-    kind_of_key,
 )
 from replay.collecting.replacements import Pseudonyms
-from replay.core.conversation import Conversation, Passage, Turn
-from replay.core.expectation import Expectation
-from replay.core.message import Message, ToolCall, join_texts
+from replay.core.conversation import Conversation, Passage
 from replay.datasets.timestamps import ANSWERED, ASKED, seconds_of
 
 _TITLES = {"mr": "male", "sir": "male", "herr": "male", "monsieur": "male"} | dict.fromkeys(
@@ -48,21 +45,7 @@ class ReplacedValue:
     """How often it was replaced."""
 
 
-class _TextMapper:
-    """What is made of every text of a conversation; as it is, it changes nothing."""
-
-    def text(self, text: str, before: str = "") -> str:
-        return text
-
-    def value(self, value: Any, key: str, kind: Kind) -> Any:
-        """Return what stands for *value*, a text or number under a *key* that says what it is."""
-        return value
-
-    def number(self, value: int | float) -> Any:
-        return value
-
-
-class _Collector(_TextMapper):
+class _Collector(TextMapper):
     """Looks for what is personal, and keeps it by its kind, each spelling once."""
 
     def __init__(self, rules: PersonalDataRules) -> None:
@@ -88,11 +71,11 @@ class _Collector(_TextMapper):
         return value
 
 
-class _Replacer(_TextMapper):
+class _Replacer(TextMapper):
     """Puts made-up values for what was found, wherever it stands."""
 
     def __init__(self, found: Mapping[str, Kind], pseudonyms: Pseudonyms) -> None:
-        self.kinds = {}
+        self.kinds: dict[str, Kind] = {}
         for text, kind in found.items():
             if kind == "name":
                 if words := list(_name_words(text)):
@@ -157,7 +140,9 @@ def _pattern_of(kinds: Mapping[str, Kind]) -> re.Pattern[str] | None:
 
 
 def _is_name_at(text: str, begin: int, end: int) -> bool:
-    """Return whether a word that is a name in this conversation is one here too, and not the ordinary word."""
+    """
+    Return whether a word that is a name in this conversation is one here too, and not the ordinary word.
+    """
     lists, word = name_lists(), text[begin:end]
     if not all(map(lists.is_word, word.lower().split())):
         return True
@@ -182,7 +167,7 @@ def deidentify(
         rng: Makes the replacements; the same numbers give the same ones.
     """
     collector = _Collector(rules or PersonalDataRules())
-    _mapped(conversation, collector)
+    map_texts(conversation, collector)
     pseudonyms = Pseudonyms(rng, collector.found)
     for first, gender in collector.titles.items():
         pseudonyms.be_called(first, gender)
@@ -191,7 +176,7 @@ def deidentify(
             pseudonyms.name(text)
     replacer = _Replacer(collector.found, pseudonyms)
     passages = {passage.id: f"{id}/p{number}" for number, passage in enumerate(conversation.passages, 1)}
-    made = _mapped(conversation, replacer)
+    made = map_texts(conversation, replacer)
     renamed = replace(
         made,
         id=id,
@@ -207,7 +192,7 @@ def deidentify(
             Passage(id=passages[old.id], text=one.text, title=one.title)
             for one, old in zip(made.passages, conversation.passages, strict=True)
         ),
-        metadata=_moved(made.metadata, conversation.metadata, pseudonyms.shift_s),
+        metadata=_shift_times(made.metadata, conversation.metadata, pseudonyms.shift_s),
     )
     values = tuple(
         ReplacedValue(kind=kind, original=original, replacement=put, count=count)
@@ -230,12 +215,14 @@ def personal_spans(texts: Sequence[str], rules: PersonalDataRules | None = None)
 
 
 def substitute(conversation: Conversation, old: str, new: str) -> tuple[Conversation, int]:
-    """Return *conversation* with *new* for each *old*, as a word of its own, in all its texts, and how many."""
+    """
+    Return *conversation* with *new* for each *old*, as a word of its own, in all its texts, and how many.
+    """
     substitution = _Substitution(old, new)
-    return _mapped(conversation, substitution), substitution.count
+    return map_texts(conversation, substitution), substitution.count
 
 
-class _Substitution(_TextMapper):
+class _Substitution(TextMapper):
     """Puts one text in place of another."""
 
     def __init__(self, old: str, new: str) -> None:
@@ -256,112 +243,18 @@ class _Substitution(_TextMapper):
         return value if text == str(value) else int(text) if text.isdecimal() else text
 
 
-def _moved(metadata: Mapping[str, Any], before: Mapping[str, Any], shift_s: float) -> dict[str, Any]:
+def _shift_times(metadata: Mapping[str, Any], before: Mapping[str, Any], shift_s: float) -> dict[str, Any]:
     """Return *metadata* with the recorded times of *before*, moved."""
 
-    def moved(time: Any) -> Any:
+    def shift(time: Any) -> Any:
         try:
             return None if time is None else round(seconds_of(time) + shift_s, 3)
         except ValueError:
             return None
 
     times = {
-        name: [moved(time) for time in listed]
+        name: [shift(time) for time in listed]
         for name in (ASKED, ANSWERED)
         if isinstance(listed := before.get(name), list | tuple)
     }
     return dict(metadata) | times
-
-
-# Every text of a conversation ------------------------------------------------------------------------------
-
-
-def _mapped(conversation: Conversation, mapper: _TextMapper) -> Conversation:
-    """Return *conversation* with what *mapper* makes of each of its texts, in the order of reading."""
-    plain = mapper.text
-    background = plain(conversation.background)
-    title, section = plain(conversation.title), plain(conversation.section)
-    turns: list[Turn] = []
-    before = conversation.background
-    for turn in conversation.turns:
-        turns.append(_mapped_turn(turn, mapper, before))
-        before = turn.gold_answer or ""
-    passages = tuple(
-        Passage(id=one.id, title=plain(one.title), text=plain(one.text)) for one in conversation.passages
-    )
-    skipped = (ASKED, ANSWERED)
-    metadata = {
-        (name if name in skipped else plain(name)): value if name in skipped else _json(value, name, mapper)
-        for name, value in conversation.metadata.items()
-    }
-    return replace(
-        conversation,
-        title=title,
-        section=section,
-        background=background,
-        turns=tuple(turns),
-        passages=passages,
-        metadata=metadata,
-        expect=_expectations(conversation.expect, mapper),
-    )
-
-
-def _mapped_turn(turn: Turn, mapper: _TextMapper, before: str) -> Turn:
-    asked_with = tuple(
-        replace(message, text=mapper.text(message.text, before if message.role == "user" else ""))
-        for message in turn.asked_with
-    )
-    question = mapper.text(turn.question, before)
-    if said := join_texts(message.text for message in asked_with if message.role == "user"):
-        question = said
-    asked = turn.question
-    return replace(
-        turn,
-        question=question,
-        asked_with=asked_with,
-        standalone=None if turn.standalone is None else mapper.text(turn.standalone, before),
-        steps=tuple(_message(step, mapper) for step in turn.steps),
-        gold_answers=tuple(mapper.text(answer, asked) for answer in turn.gold_answers),
-        fact=None if turn.fact is None else mapper.text(turn.fact),
-        expect=_expectations(turn.expect, mapper),
-    )
-
-
-def _message(message: Message, mapper: _TextMapper) -> Message:
-    calls = tuple(
-        ToolCall(id=call.id, name=call.name, arguments=_json_text(call.arguments, mapper))
-        for call in message.tool_calls
-    )
-    return replace(message, text=_json_text(message.text, mapper), tool_calls=calls)
-
-
-def _expectations(listed: Sequence[Expectation], mapper: _TextMapper) -> tuple[Expectation, ...]:
-    return tuple(replace(one, value=_json(one.value, "", mapper)) for one in listed)
-
-
-def _json_text(text: str, mapper: _TextMapper) -> str:
-    """Return what *mapper* makes of *text*, value by value where it is JSON."""
-    if text.lstrip()[:1] in ("{", "["):
-        try:
-            value = json.loads(text)
-        except (ValueError, RecursionError):
-            return mapper.text(text)
-        made = _json(value, "", mapper)
-        return text if made == value else json.dumps(made, ensure_ascii=False)
-    return mapper.text(text)
-
-
-def _json(value: Any, key: str, mapper: _TextMapper) -> Any:
-    """Return what *mapper* makes of a JSON value that stands under *key*."""
-    if isinstance(value, Mapping):
-        return {mapper.text(str(name)): _json(item, str(name), mapper) for name, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_json(item, key, mapper) for item in value]
-    if isinstance(value, bool) or value is None:
-        return value
-    kind = kind_of_key(key)
-    if kind is not None and not (isinstance(value, str) and value.lstrip()[:1] in ("{", "[")):
-        return mapper.value(value, key, kind)
-    return _json_text(value, mapper) if isinstance(value, str) else mapper.number(value)
-
-

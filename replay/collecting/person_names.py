@@ -1,10 +1,10 @@
 """
 Which words of a text are a person's name.
 
-The lists of names are Faker's, of all its locales; the ordinary words are those of symspellpy's frequency list,
-without what is a name. ``words.txt`` has what neither knows: places, makers, months, and names that are words
-as well. Strict: a capitalised word that nobody knows is taken for a name, since what leaks is worse than what
-is lost.
+The lists of names are Faker's, of all its locales; the ordinary words are those of symspellpy's frequency
+list, without what is a name. ``words.txt`` has what neither knows: places, makers, months, and names that are
+words as well. Strict: a capitalised word that nobody knows is taken for a name, since what leaks is worse
+than what is lost.
 """
 
 from __future__ import annotations
@@ -25,17 +25,49 @@ _COMMON = 2_000_000
 """Of a trillion words: "Kestrel" and "Whitfield" are below, "refund" and "logout" above."""
 _BOTH = "words that are also names"
 CONNECTORS = frozenset(
-    "van von der den de del della di da dos du la le ter ten bin ibn al el ben ni ní ó af av zu y e".split()
+    [
+        "van",
+        "von",
+        "der",
+        "den",
+        "de",
+        "del",
+        "della",
+        "di",
+        "da",
+        "dos",
+        "du",
+        "la",
+        "le",
+        "ter",
+        "ten",
+        "bin",
+        "ibn",
+        "al",
+        "el",
+        "ben",
+        "ni",
+        "ní",
+        "ó",
+        "af",
+        "av",
+        "zu",
+        "y",
+        "e",
+    ]
 )
 """What stands within a name in small letters, and is kept."""
 WORD = re.compile(r"[^\W\d_]+(?:[’'-][^\W\d_]+)*\.?")
 _INNER_CAPITAL = re.compile(r"(?:Mc|Mac|O[’']|D[’']|L[’']|Fitz|La|Le|De|Di|Van|Du|St)[A-ZÀ-Þ]\w+")
 _TITLE = re.compile(
-    r"\b(?:Mrs?|Ms|Miss|Mx|Dr|Prof|Professor|Sir|Dame|Rev|Herr|Frau|Madame|Monsieur|Mme|Mlle|Señora?|Signora?)\b\.?"
+    r"\b(?:Mrs?|Ms|Miss|Mx|Dr|Prof|Professor|Sir|Dame|Rev|Herr|Frau|Madame|Monsieur|Mme|Mlle|Señora?"
+    r"|Signora?)\b\.?"
 )
 _NAMED = re.compile(
-    r"\b(?:(?:full |first |last |maiden |family |sur|user'?s? )?name(?:'s|\s+on\s+(?:it|the\s+\w+)\s+is|\s+is|\s+was|\s*[:=])"
-    r"|(?:i'?m|i am|this is|it'?s|called|named|call me|speaking(?: with)?|goes by|regards,?|sincerely,?|cheers,?)"
+    r"\b(?:(?:full |first |last |maiden |family |sur|user'?s? )?name(?:'s|\s+on\s+(?:it|the\s+\w+)\s+is"
+    r"|\s+is|\s+was|\s*[:=])"
+    r"|(?:i'?m|i am|this is|it'?s|called|named|call me|speaking(?: with)?|goes by|regards,?|sincerely,?"
+    r"|cheers,?)"
     r"|holder(?:\s+is|:)?|known as|married name|name)\s*,?\s+",
     re.IGNORECASE,
 )
@@ -111,7 +143,9 @@ def name_lists() -> NameLists:
     both = frozenset(sections.pop(_BOTH))
     for listed_names in found.values():
         # As they are typed, but for what is then a word: "basic" is no Bašić.
-        plain = (unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode() for name in listed_names)
+        plain = (
+            unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode() for name in listed_names
+        )
         listed_names |= {name for name in plain if name and name not in counts}
     names = frozenset().union(*found.values())
     known = frozenset().union(*sections.values())
@@ -121,7 +155,9 @@ def name_lists() -> NameLists:
         last=frozenset(found["last"] - known),
         both=both,
         ordinary=frozenset((counts.keys() - names) | known),
-        common=frozenset(word for word, count in counts.items() if int(count) >= _COMMON and word not in names)
+        common=frozenset(
+            word for word, count in counts.items() if int(count) >= _COMMON and word not in names
+        )
         | known,
         english=(
             frozenset(_names_in(American.first_names_female)),
@@ -185,9 +221,7 @@ def _touch(one: _Token, other: _Token, text: str) -> bool:
 class _Token:
     """A word where it stands, and what the lists say of it."""
 
-    def __init__(
-        self, match: re.Match[str], text: str, lists: NameLists, keep: Collection[str]
-    ) -> None:
+    def __init__(self, match: re.Match[str], text: str, lists: NameLists, keep: Collection[str]) -> None:
         self.begin = match.start()
         self.text = match[0].rstrip(".")
         if self.text[-2:].lower() in ("'s", "’s"):
@@ -207,8 +241,10 @@ class _Token:
         self.shouted = len(self.text) >= 3 and self.text.isupper()
         self.kept = self.lower in keep or self.lower in CONNECTORS
         # Part of an address, a file's name or a number's.
-        self.glued = before[-1:] in "@/\\_#" and before[-1:] != "" or after[:1] in ("@", "_", "/") or (
-            before[-1:].isdigit() or after[:1].isdigit() or re.match(r"\.\w", after) is not None
+        self.glued = (
+            (before[-1:] in "@/\\_#" and before[-1:] != "")
+            or after[:1] in ("@", "_", "/")
+            or (before[-1:].isdigit() or after[:1].isdigit() or re.match(r"\.\w", after) is not None)
         )
         self.first = lists.is_first(self.lower)
         self.english = self.lower in lists.english[0] or self.lower in lists.english[1]
@@ -253,9 +289,7 @@ def _is_inflected(word: str, ordinary: Collection[str]) -> bool:
     return any(stem in ordinary for stem in stems if stem != word)
 
 
-def _mark_after(
-    begin: int, words: list[_Token], marked: list[bool], *, sure: bool, title: bool
-) -> None:
+def _mark_after(begin: int, words: list[_Token], marked: list[bool], *, sure: bool, title: bool) -> None:
     """Mark the words from *begin* on that are a name because something says so."""
     count, end = 0, begin
     for index, word in enumerate(words):
@@ -268,7 +302,7 @@ def _mark_after(
             continue
         small = (sure or count > 0 or word.listed) and word.text.islower()
         nameable = word.shaped or word.shouted or (small and not title)
-        name_like = word.shaped and (word.both and (sure or word.first) or (sure and "-" in word.text))
+        name_like = word.shaped and ((word.both and (sure or word.first)) or (sure and "-" in word.text))
         ordinary = word.known and not name_like
         if word.kept or word.glued or not nameable or (ordinary and not (title and word.shaped)):
             return
@@ -300,7 +334,7 @@ def _mark_neighbours(words: list[_Token], marked: list[bool], text: str) -> None
             small = step == 1 and word.text.islower() and words[index].text.islower() and words[index].first
             if small and gap == " " and not word.known and not word.kept:
                 marked[other] = True
-            if word.kept or word.glued or not (word.shaped or word.shouted and word.surname):
+            if word.kept or word.glued or not (word.shaped or (word.shouted and word.surname)):
                 continue
             # Not the word that opens the sentence: "Thanks Ann", "Will Ann come?"
             opens = step == -1 and word.starts and word.known and not word.first

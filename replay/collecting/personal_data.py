@@ -1,5 +1,6 @@
 """
-Where personal data are in a text: twelve kinds, each by its shape, its check digits and what is said around it.
+Where personal data are in a text: twelve kinds, each by its shape, its check digits and what is said around
+it.
 
 Phone numbers are told by phonenumbers, check digits of cards and IBANs by python-stdnum, names by
 ``person_names``, keys by what scenarios are searched with. All else are patterns, and strict ones: a long
@@ -10,7 +11,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, get_args
@@ -98,14 +99,17 @@ def _cue(kind: Kind, words: str, value: str, reach: int = 30, asks: str | None =
 _SURE_CUES = (
     _cue(
         "account",
-        r"(?:bank )?account (?:number|no\.?|nr\.?)|account|acct\.?|a/c|routing(?: number)?|konto(?:nummer)?|iban",
+        r"(?:bank )?account (?:number|no\.?|nr\.?)|account|acct\.?|a/c|routing(?: number)?|konto(?:nummer)?"
+        r"|iban",
         r"\d(?:[ -]?\d){5,16}",
         14,
     ),
     _cue(
         "national-id",
-        r"ssn|social(?: security)?(?: number)?|ni(?:no)?|national insurance(?: number)?|nhs(?: number)?|medicare"
-        r"|national id|id number|id card|identity(?: card)?|tax id|vitale|kt\.?|personal (?:id|number)|bsn|dni|cpf"
+        r"ssn|social(?: security)?(?: number)?|ni(?:no)?|national insurance(?: number)?|nhs(?: number)?"
+        r"|medicare"
+        r"|national id|id number|id card|identity(?: card)?|tax id|vitale|kt\.?|personal (?:id|number)|bsn"
+        r"|dni|cpf"
         r"|aadhaar|tfn|itin|personnummer|codice fiscale|needs id",
         r"(?=(?:[A-Z-]*[ -]?\d){5})[A-Z0-9](?:[A-Z0-9]|[ -](?=[A-Z0-9]*\d)){5,24}",
         30,
@@ -123,7 +127,8 @@ _CUES = (
         "number",
         r"(?:purchase |work )?orders?|bookings?|reservations?|tickets?|cases?|invoices?|customers?|clients?"
         r"|member(?:ship)?|polic(?:y|ies)|ref(?:erence)?|tracking|accounts?|contracts?|claims?|applications?"
-        r"|confirmations?|lease|agreements?|records?|mrn|crn|po|tag|trip|parcel|shipment|registration|licen[cs]e"
+        r"|confirmations?|lease|agreements?|records?|mrn|crn|po|tag|trip|parcel|shipment|registration"
+        r"|licen[cs]e"
         r"|subscription|student|patient|employee|user ?id|transaction|payment id",
         _IDENTIFIER,
         24,
@@ -131,7 +136,12 @@ _CUES = (
         r"|account|contract|claim|application|confirmation|lease|agreement|record|purchase order)\b[^.!]*\?|"
         r"\b(?:number|reference|id)\b[^.!]*\?",
     ),
-    _cue("number", r"bookings?|reservations?|confirmation|locator|pnr", r"(?:(?=[A-Z]*\d)[A-Z0-9]{5,7}|[A-Z]{6})", 24),
+    _cue(
+        "number",
+        r"bookings?|reservations?|confirmation|locator|pnr",
+        r"(?:(?=[A-Z]*\d)[A-Z0-9]{5,7}|[A-Z]{6})",
+        24,
+    ),
     _cue(
         "phone",
         r"tele(?:phone)?|phone|call(?:back)?(?: \w+)?|mobile|cell|fax|ring|text|whatsapp|direct line|line is"
@@ -140,7 +150,12 @@ _CUES = (
         30,
         r"\b(?:phone|telephone|mobile|cell|callback|call you|contact number)\b",
     ),
-    _cue("address", r"zip(?: code)?|post ?code|postal code|plz", r"(?=[A-Z]*\d)[A-Z0-9][A-Z0-9 -]{2,8}[A-Z0-9]", 12),
+    _cue(
+        "address",
+        r"zip(?: code)?|post ?code|postal code|plz",
+        r"(?=[A-Z]*\d)[A-Z0-9][A-Z0-9 -]{2,8}[A-Z0-9]",
+        12,
+    ),
     _cue(
         "number",
         r"user ?name|login|handle|user ?id|screen name",
@@ -149,7 +164,8 @@ _CUES = (
     ),
 )
 _PASSWORD = re.compile(
-    r"\b(?:password|passwd|pwd|pass(?:code|phrase|wort)?|psk|secret|(?:api|access|auth)[ _-]?(?:key|token)|key|token"
+    r"\b(?:password|passwd|pwd|pass(?:code|phrase|wort)?|psk|secret|(?:api|access|auth)[ _-]?(?:key|token)"
+    r"|key|token"
     r"|bearer|cookie|session(?:id)?|pin|otp|cvv|cvc|(?:security|access|verification) code)\b"
     r"(?:\s+(?:for|to|of)(?:\s+\w+){1,3}(?=\s*(?:is|was|:|=)))?[\s:=\"'`]{1,4}(?:(?:is|was|still|now|=)[\s:=\"'`]{1,3}){0,2}([^\s\"'`<>]{3,})",
     re.IGNORECASE,
@@ -170,11 +186,11 @@ def find_personal_data(
     """
     rules = rules or PersonalDataRules()
     spans: list[PersonalSpan] = []
-    free = bytearray(len(text))
+    taken = bytearray(len(text))
 
     def claim(begin: int, end: int, kind: Kind) -> None:
-        if begin < end and not any(free[begin:end]):
-            free[begin:end] = b"\x01" * (end - begin)
+        if begin < end and not any(taken[begin:end]):
+            taken[begin:end] = b"\x01" * (end - begin)
             spans.append(PersonalSpan(begin, end, kind))
 
     for kind, pattern in rules.patterns:
@@ -183,16 +199,16 @@ def find_personal_data(
     for finder in _FINDERS:
         for begin, end, kind in finder(text, before):
             claim(begin, end, kind)
-    for begin, end in find_cued_addresses(_masked(text, free), before):
+    for begin, end in find_cued_addresses(_mask(text, taken), before):
         claim(begin, end, "address")
-    for begin, end in find_names(_masked(text, free), before=before, keep=rules.keep):
+    for begin, end in find_names(_mask(text, taken), before=before, keep=rules.keep):
         claim(begin, end, "name")
     return sorted(spans)
 
 
-def _masked(text: str, free: bytearray) -> str:
-    """Return *text* with blanks for what is claimed, so that words keep their places."""
-    return "".join(" " if taken else sign for sign, taken in zip(text, free, strict=True))
+def _mask(text: str, taken: bytearray) -> str:
+    """Return *text* with blanks for what is *taken*, so that words keep their places."""
+    return "".join(" " if mark else sign for sign, mark in zip(text, taken, strict=True))
 
 
 _Spans = Iterable[PersonalSpan]
@@ -207,7 +223,9 @@ def _secrets(text: str, before: str) -> _Spans:
         yield PersonalSpan(begin, end, "secret")
     for match in _PASSWORD.finditer(text):
         value = match[1].rstrip(".,;:?)")
-        if re.search(r"\d|[^\w.,'’-]|[a-z][A-Z]", value) and not re.fullmatch(r"\d{4}-\d\d-\d\d|.{0,2}", value):
+        if re.search(r"\d|[^\w.,'’-]|[a-z][A-Z]", value) and not re.fullmatch(
+            r"\d{4}-\d\d-\d\d|.{0,2}", value
+        ):
             yield PersonalSpan(match.start(1), match.start(1) + len(value), "secret")
     for match in _TOKEN.finditer(text):
         if looks_random(match[0]) and not _UUID.fullmatch(match[0]):
@@ -252,7 +270,9 @@ def _addresses_of_machines(text: str, before: str) -> _Spans:
         for match in pattern.finditer(text):
             with suppress(ValueError):
                 address = ipaddress.ip_address(match[0])
-                version = pattern is _IP4 and _VERSION.search(text[max(0, match.start() - 14) : match.start()])
+                version = pattern is _IP4 and _VERSION.search(
+                    text[max(0, match.start() - 14) : match.start()]
+                )
                 if not (address.is_loopback or address.is_unspecified or version):
                     yield PersonalSpan(*match.span(), "ip")
 
@@ -295,7 +315,8 @@ def _national_ids(text: str, before: str) -> _Spans:
 
 
 _BORN = re.compile(
-    r"\bborn\b|birth|\bd\.?o\.?b\b|birthday|\bgeb(?:oren|urtsdatum)?\b|\bn[ée]e? le\b|date of b", re.IGNORECASE
+    r"\bborn\b|birth|\bd\.?o\.?b\b|birthday|\bgeb(?:oren|urtsdatum)?\b|\bn[ée]e? le\b|date of b",
+    re.IGNORECASE,
 )
 
 
@@ -309,11 +330,11 @@ def _birth_dates(text: str, before: str) -> _Spans:
             yield PersonalSpan(date.begin, date.end, "birth-date")
 
 
-def _surely_cued(text: str, before: str) -> _Spans:
+def _find_surely_cued(text: str, before: str) -> _Spans:
     return _cued_by(_SURE_CUES, text, before)
 
 
-def _cued(text: str, before: str) -> _Spans:
+def _find_cued(text: str, before: str) -> _Spans:
     return _cued_by(_CUES, text, before)
 
 
@@ -330,7 +351,9 @@ def _cued_by(cues: Sequence[_Cue], text: str, before: str) -> _Spans:
                 gap = text[start : match.start()]
                 if len(gap) > reach or "ending" in gap or (reach < 60 and re.search(r"[.!?;]\s|\n", gap)):
                     break
-                if not _is_plain_number(match[0]) and not any(b < match.end() and match.start() < e for b, e in dates):
+                if not _is_plain_number(match[0]) and not any(
+                    b < match.end() and match.start() < e for b, e in dates
+                ):
                     yield PersonalSpan(*match.span(), cue.kind)
 
 
@@ -348,10 +371,11 @@ def _phones(text: str, before: str) -> _Spans:
     import phonenumbers
 
     for region in ("US", "GB"):
-        for match in phonenumbers.PhoneNumberMatcher(text, region, phonenumbers.Leniency.VALID):
-            inside = re.search(r"[\w/-]$", text[: match.start]) or re.match(r"\w", text[match.end :])
-            if sum(sign.isdigit() for sign in match.raw_string) >= 9 and not inside:
-                yield PersonalSpan(match.start, match.end, "phone")
+        for number in phonenumbers.PhoneNumberMatcher(text, region, phonenumbers.Leniency.VALID):
+            begin, end = number.start, number.end
+            inside = re.search(r"[\w/-]$", text[:begin]) or re.match(r"\w", text[end:])
+            if sum(sign.isdigit() for sign in number.raw_string) >= 9 and not inside:
+                yield PersonalSpan(begin, end, "phone")
     dates = [(date.begin, date.end) for date in find_dates(text)]
     for match in _PHONE.finditer(text):
         separated = re.search(r"[ .()/-]|\+", match[0])
@@ -375,41 +399,7 @@ def _addresses(text: str, before: str) -> _Spans:
 
 
 _FINDERS: tuple[Callable[[str, str], _Spans], ...] = (
-    _secrets, _emails, _addresses_of_machines, _accounts, _birth_dates, _national_ids, _cards, _surely_cued,
-    _phones, _addresses, _cued, _numbers,
+    _secrets, _emails, _addresses_of_machines, _accounts, _birth_dates, _national_ids, _cards, _find_surely_cued,
+    _phones, _addresses, _find_cued, _numbers,
 )  # fmt: skip
 """In this order: what an earlier one has found is not looked at by a later one."""
-
-_KEYS: Mapping[Kind, str] = {
-    "secret": r"password|passwd|pwd|secret|token|api_?key|authorization|auth|cookie|session_?key|credentials?|pin|cvv|cvc|otp",
-    "email": r"e_?mails?",
-    "phone": r"(?:tele)?phone|mobile|cell|fax|msisdn|whatsapp|tel",
-    "birth-date": r"dob|birth_?da(?:te|y)|date_of_birth|born|birth",
-    "national-id": r"ssn|nino|national_id|tax_id|social_security|nhs|passport_id|id_?card|bsn|cpf",
-    "passport": r"passport",
-    "card": r"card|pan|credit_?card|cc",
-    "account": r"iban|bic|account_?(?:number|no)|sort_?code|routing|bank_?account",
-    "ip": r"ip|ip_?addr(?:ess)?|remote_addr|client_ip",
-    "address": r"address|street|address_?(?:line)?_?\d?|zip|zip_?code|post_?code|postal_?code|latitude|longitude|lat|lng|lon"
-    r"|shipping|billing",
-    "name": r"(?:first|last|full|given|family|middle|sur|customer|user|client|contact|display|nick|maiden|passenger"
-    r"|patient|guest|holder|recipient|sender|agent|owner|account_holder|card_holder)_?name|surname|fullname|firstname|lastname"
-    r"|passengers?|recipient|cardholder|author|username|customer|assignee|contact|agent",
-    "number": r"id|ids|uuid|guid|number|no|ref|reference|order|ticket|case|booking|invoice|tracking|customer_?number"
-    r"|reservation|confirmation|locator|pnr|policy|membership|user|login|handle|device",
-}
-_KEY_PATTERNS = {kind: re.compile(rf"(?:.*_)?(?:{words})s?", re.IGNORECASE) for kind, words in _KEYS.items()}
-
-
-_OF_THINGS = re.compile(
-    r"(?:flight|model|version|page|room|seat|gate|item|part|product|sku|category|tool|function|line|port|status|error"
-    r"|language|currency|plan|file|train|channel|task|store|brand)s?_"
-)
-"""Beginnings of keys whose numbers and names are things', and nobody's."""
-
-
-def kind_of_key(key: str) -> Kind | None:
-    """Return what a JSON value under *key* is by the key alone, as ``customerName``; None if that doesn't say."""
-    snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", key).replace("-", "_").replace(" ", "_").lower()
-    kind = next((kind for kind, pattern in _KEY_PATTERNS.items() if pattern.fullmatch(snake)), None)
-    return None if kind in ("number", "name") and _OF_THINGS.match(snake) else kind

@@ -1,10 +1,10 @@
 """
 Made-up values for one conversation's personal data: the same for the same, of the same form, nobody's.
 
-They depend on the seed and on how many came before, never on what they replace, so that nothing can be computed
-back from them. Kept is what a program may look at: the gender of a first name, a card's issuer and check digit,
-an IBAN's country and check digits, the form of a number, the order and distances of dates. Numbers of telephones
-and addresses of machines are those set apart for examples, where there are such.
+They depend on the seed and on how many came before, never on what they replace, so that nothing can be
+computed back from them. Kept is what a program may look at: the gender of a first name, a card's issuer and
+check digit, an IBAN's country and check digits, the form of a number, the order and distances of dates.
+Numbers of telephones and addresses of machines are those set apart for examples, where there are such.
 """
 
 from __future__ import annotations
@@ -92,12 +92,16 @@ class Pseudonyms:
     # Names ---------------------------------------------------------------------------------------------
 
     def name(self, text: str) -> str:
-        """Return the name that stands for *text*, word by word, so that parts of it stand for the same person."""
+        """
+        Return the name that stands for *text*, word by word, so that parts of it stand for the same person.
+        """
         words = [match for match in WORD.finditer(text) if match[0].lower() not in CONNECTORS]
         made, at = "", 0
         for index, match in enumerate(words):
             word = match[0].rstrip(".")
-            made += text[at : match.start()] + self._name_word(word, first=index == 0 < len(words) - 1, last=0 < index == len(words) - 1)
+            made += text[at : match.start()] + self._name_word(
+                word, first=index == 0 < len(words) - 1, last=0 < index == len(words) - 1
+            )
             at = match.start() + len(word)
         return made + text[at:]
 
@@ -126,14 +130,14 @@ class Pseudonyms:
 
     def _date(self, text: str) -> str:
         for written in find_dates(text):
-            return text[: written.begin] + written.moved(self._days) + text[written.end :]
-        return _shaped(self._rng, text)
+            return text[: written.begin] + written.move(self._days) + text[written.end :]
+        return _scramble(self._rng, text)
 
 
 _RUN = re.compile(r"[^\W\d_]+|\d+|[\W_]+")
 
 
-def _shaped(rng: random.Random, text: str, *, keep_words: bool = True) -> str:
+def _scramble(rng: random.Random, text: str, *, keep_words: bool = True) -> str:
     """
     Return another text of the same form: a digit for a digit, a letter for a letter.
 
@@ -152,7 +156,8 @@ def _shaped(rng: random.Random, text: str, *, keep_words: bool = True) -> str:
         elif run.isalpha():
             letters = (rng.choice(_LETTERS) for _ in run)
             made += "".join(
-                letter if sign.isupper() else letter.lower() for letter, sign in zip(letters, run, strict=True)
+                letter if sign.isupper() else letter.lower()
+                for letter, sign in zip(letters, run, strict=True)
             )
         else:
             made += run
@@ -190,12 +195,10 @@ def _account(rng: random.Random, text: str) -> str:
 
     plain = re.sub(r"[\W_]+", "", text).upper()
     if not re.match(r"[A-Z]{2}\d{2}", plain):
-        return _shaped(rng, text)
-    body = "".join(
-        rng.choice("0123456789") if sign.isdigit() else rng.choice(_LETTERS) for sign in plain[4:]
-    )
+        return _scramble(rng, text)
+    body = "".join(rng.choice("0123456789") if sign.isdigit() else rng.choice(_LETTERS) for sign in plain[4:])
     if not iban.is_valid(plain, check_country=False):
-        return plain[:2] + _shaped(rng, plain[2:4]) + body
+        return plain[:2] + _scramble(rng, plain[2:4]) + body
     return plain[:2] + iban.calc_check_digits(plain[:2] + "00" + body) + body
 
 
@@ -216,12 +219,14 @@ def _phone(rng: random.Random, text: str) -> str:
 def _address(rng: random.Random, text: str) -> str:
     pools = _pools()
     if len(text) <= 10 or not re.search(r"[a-zß-ÿ]", text):
-        return _shaped(rng, text, keep_words=re.search(r"[a-z]", text) is not None)
+        return _scramble(rng, text, keep_words=re.search(r"[a-z]", text) is not None)
     made = f"{rng.randrange(1, 200)} {rng.choice(pools['last'])} {rng.choice(pools['street'])}"
     if "," in text:
         made += f", {rng.choice(pools['last'])}ville"
-        if code := re.search(r"\b[A-Z]{1,2}\d[A-Z\d]? ?\d[A-Z]{2}\b|\b[A-Z]{2} \d{5}\b|\b\d{4,5}\b(?=\D*$)", text):
-            made += f" {_shaped(rng, code[0])}"
+        if code := re.search(
+            r"\b[A-Z]{1,2}\d[A-Z\d]? ?\d[A-Z]{2}\b|\b[A-Z]{2} \d{5}\b|\b\d{4,5}\b(?=\D*$)", text
+        ):
+            made += f" {_scramble(rng, code[0])}"
     return made
 
 
@@ -240,14 +245,14 @@ def _ip(rng: random.Random, text: str) -> str:
 def _national_id(rng: random.Random, text: str) -> str:
     plain = re.sub(r"\W", "", text)
     if re.fullmatch(r"\d{9}", plain):
-        return f"9{_shaped(rng, plain[1:])}"  # no social security number begins with 9
+        return f"9{_scramble(rng, plain[1:])}"  # no social security number begins with 9
     if re.fullmatch(r"[A-Z]{2}\d{6}[A-D]", plain):
-        return f"QQ{_shaped(rng, plain[2:8])}{plain[8]}"  # as in the forms' own examples
-    return _shaped(rng, plain, keep_words=False)
+        return f"QQ{_scramble(rng, plain[2:8])}{plain[8]}"  # as in the forms' own examples
+    return _scramble(rng, plain, keep_words=False)
 
 
 def _passport(rng: random.Random, text: str) -> str:
-    return _shaped(rng, text, keep_words=False)
+    return _scramble(rng, text, keep_words=False)
 
 
 def _secret(rng: random.Random, text: str) -> str:
@@ -269,7 +274,7 @@ _MAKERS: dict[Kind, Callable[[random.Random, str], str]] = {
     "account": _account,
     "national-id": _national_id,
     "passport": _passport,
-    "number": _shaped,
+    "number": _scramble,
     "ip": _ip,
     "secret": _secret,
 }

@@ -52,7 +52,9 @@ def _pattern(entry: Any, at: str) -> tuple[Kind, re.Pattern[str]]:
         raise InputError(f"{at}: a mapping with kind and pattern is expected")
     kind, pattern = entry["kind"], entry["pattern"]
     if kind not in KINDS:
-        raise InputError(f'{at}.kind: "{kind}" is no kind{nearest(str(kind), KINDS)} (one of: {", ".join(KINDS)})')
+        raise InputError(
+            f'{at}.kind: "{kind}" is no kind{nearest(str(kind), KINDS)} (one of: {", ".join(KINDS)})'
+        )
     try:
         compiled = re.compile(str(pattern))
     except re.error as error:

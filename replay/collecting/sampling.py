@@ -1,6 +1,6 @@
 """
-Which of many conversations are worth keeping: near-duplicates once, then in turns those with a complaint, those
-that lean most on earlier answers, and some of each depth.
+Which of many conversations are worth keeping: near-duplicates once, then in turns those with a complaint,
+those that lean most on earlier answers, and some of each depth.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _WORD = re.compile(r"[^\W\d_]+|\d+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
+class CandidateConversation:
     """A conversation that could be taken, and what is known of it."""
 
     number: int
@@ -40,11 +40,13 @@ class Candidate:
 class TakenConversation:
     """A candidate and why it was taken."""
 
-    candidate: Candidate
+    candidate: CandidateConversation
     why: str
 
 
-def split_duplicates(candidates: Sequence[Candidate]) -> tuple[list[Candidate], list[tuple[Candidate, Candidate]]]:
+def split_duplicates(
+    candidates: Sequence[CandidateConversation],
+) -> tuple[list[CandidateConversation], list[tuple[CandidateConversation, CandidateConversation]]]:
     """
     Return the conversations that differ, in their order, and each near-duplicate with the one it repeats.
 
@@ -53,8 +55,8 @@ def split_duplicates(candidates: Sequence[Candidate]) -> tuple[list[Candidate], 
     from datasketch import MinHash, MinHashLSH
 
     index = MinHashLSH(threshold=SIMILARITY, num_perm=PERMUTATIONS)
-    kept: dict[int, Candidate] = {}
-    repeated: list[tuple[Candidate, Candidate]] = []
+    kept: dict[int, CandidateConversation] = {}
+    repeated: list[tuple[CandidateConversation, CandidateConversation]] = []
     for one in sorted(candidates, key=lambda one: (one.complaint is None, one.number)):
         hashed = MinHash(num_perm=PERMUTATIONS)
         hashed.update_batch([triple.encode() for triple in _triples(one.conversation)])
@@ -76,11 +78,11 @@ def _triples(conversation: Conversation) -> list[str]:
 
 
 def read_leaning(
-    candidates: Sequence[Candidate],
+    candidates: Sequence[CandidateConversation],
     most: int,
     rng: random.Random,
     read: Callable[[Conversation], tuple[int, ...]],
-) -> list[Candidate]:
+) -> list[CandidateConversation]:
     """Return *candidates*, *most* of them (those with a complaint, then any) with the questions that lean."""
     deep = [one for one in candidates if one.depth > 1]
     order = sorted(deep, key=lambda one: (one.complaint is None, rng.random()))
@@ -90,8 +92,12 @@ def read_leaning(
     ]
 
 
-def take(candidates: Sequence[Candidate], limit: int, rng: random.Random) -> list[TakenConversation]:
-    """Return at most *limit* of *candidates*, in the order of the logs, each with the reason it was taken for."""
+def take(
+    candidates: Sequence[CandidateConversation], limit: int, rng: random.Random
+) -> list[TakenConversation]:
+    """
+    Return at most *limit* of *candidates*, in the order of the logs, each with the reason it was taken for.
+    """
     queues = [iter(queue) for queue in _queues(candidates, rng)]
     taken: dict[int, TakenConversation] = {}
     while queues and len(taken) < limit:
@@ -107,12 +113,14 @@ def take(candidates: Sequence[Candidate], limit: int, rng: random.Random) -> lis
     return [taken[number] for number in sorted(taken)]
 
 
-def _queues(candidates: Sequence[Candidate], rng: random.Random) -> Iterator[list[tuple[Candidate, str]]]:
+def _queues(
+    candidates: Sequence[CandidateConversation], rng: random.Random
+) -> Iterator[list[tuple[CandidateConversation, str]]]:
     shuffled = sorted(candidates, key=lambda _: rng.random())
     yield [(one, one.complaint) for one in shuffled if one.complaint is not None]
     leaning = sorted((one for one in shuffled if one.leaning), key=lambda one: -len(one.leaning or ()))
     yield [(one, _leaning_text(one)) for one in leaning]
-    bands = {depth_band(low): list[tuple[Candidate, str]]() for low, _ in DEPTH_BANDS}
+    bands = {depth_band(low): list[tuple[CandidateConversation, str]]() for low, _ in DEPTH_BANDS}
     for one in shuffled:
         bands[depth_band(one.depth)].append((one, f"its depth: {depth_band(one.depth)}"))
     # The deepest first, one of each in turn.
@@ -120,6 +128,6 @@ def _queues(candidates: Sequence[Candidate], rng: random.Random) -> Iterator[lis
     yield [pair for each in rounds for pair in each if pair is not None]
 
 
-def _leaning_text(one: Candidate) -> str:
+def _leaning_text(one: CandidateConversation) -> str:
     count = len(one.leaning or ())
     return f"{count} of {one.depth} questions {'leans' if count == 1 else 'lean'} on an earlier answer"

@@ -1,4 +1,7 @@
-"""What makes a logged conversation worth keeping: its depth, that somebody was unhappy, what its questions lean on."""
+"""
+What makes a logged conversation worth keeping: its depth, that somebody was unhappy, what its questions lean
+on.
+"""
 
 from __future__ import annotations
 
@@ -10,22 +13,27 @@ from replay.core.conversation import Conversation
 from replay.coreference.reading.resolver import Resolver
 from replay.coreference.wording.standalone import standalone_questions
 
-LEAST_WORTH = 0.5
+LEAST_PROBABILITY = 0.5
 """How probable it must be that a question is better with what it leans on put in."""
 DEPTH_BANDS = ((1, 1), (2, 3), (4, 6), (7, 12), (13, None))
 _VERDICT = re.compile(
-    r"feedback|thumb|vote|rating|score|csat|success|passed|resolved|correct|evaluation|label|helpful|sentiment|reaction|reward"
+    r"feedback|thumb|vote|rating|score|csat|success|passed|resolved|correct|evaluation|label|helpful"
+    r"|sentiment|reaction|reward"
 )
 _OPPOSITE = re.compile(r"fail|error|toxic|escalat|complaint|hallucinat")
 _BAD = re.compile(
-    r"thumbs?[ _-]?down|👎|-1|down|negative|bad|poor|dislike[ds]?|fail(?:ed|ure)?|incorrect|wrong|false|no|unresolved"
+    r"thumbs?[ _-]?down|👎|-1|down|negative|bad|poor|dislike[ds]?|fail(?:ed|ure)?|incorrect|wrong|false|no"
+    r"|unresolved"
     r"|unhelpful|dissatisfied|angry|not[ _-]helpful",
     re.IGNORECASE,
 )
 _OBJECTS = re.compile(
-    r"\b(?:that'?s|this is|it'?s|you'?re|you are) (?:not (?:what|right|correct|true|it|relevant|too relevant|helpful)|wrong|incorrect"
-    r"|useless|no help)|\bnot what i (?:asked|meant|said|want)|\bno,? i (?:meant|said|asked|want)|\bwrong (?:answer|one)\b"
-    r"|\b(?:speak|talk) (?:to|with) (?:a |an )?(?:human|person|agent|manager)|\byou (?:didn'?t|did not|haven'?t) (?:answer|understand)"
+    r"\b(?:that'?s|this is|it'?s|you'?re|you are) (?:not (?:what|right|correct|true|it|relevant|too relevant"
+    r"|helpful)|wrong|incorrect"
+    r"|useless|no help)|\bnot what i (?:asked|meant|said|want)|\bno,? i (?:meant|said|asked|want)"
+    r"|\bwrong (?:answer|one)\b"
+    r"|\b(?:speak|talk) (?:to|with) (?:a |an )?(?:human|person|agent|manager)|\byou (?:didn'?t|did not"
+    r"|haven'?t) (?:answer|understand)"
     r"|\bi already (?:told|said|gave|asked)|\bdoesn'?t (?:help|answer)|\bthat didn'?t (?:help|work)",
     re.IGNORECASE,
 )
@@ -42,7 +50,9 @@ def depth_band(depth: int) -> str:
 
 
 def complaint(conversation: Conversation) -> str | None:
-    """Return why somebody was unhappy: a verdict in the metadata, or what the user says; None if nobody was."""
+    """
+    Return why somebody was unhappy: a verdict in the metadata, or what the user says; None if nobody was.
+    """
     for name, value in _verdicts(conversation.metadata):
         if _is_bad(name, value):
             return f"{name} in the log"
@@ -58,7 +68,14 @@ def _verdicts(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
         own = value.get("name") or value.get("key")
         for key, item in value.items():
             below = str(key).lower()
-            if isinstance(own, str) and below in ("value", "score", "label", "string_value", "passed", "comment"):
+            if isinstance(own, str) and below in (
+                "value",
+                "score",
+                "label",
+                "string_value",
+                "passed",
+                "comment",
+            ):
                 below = own.lower() if _is_verdict(own.lower()) else f"score {own.lower()}"
             elif _is_verdict(name) and not _is_verdict(below):
                 below = name
@@ -85,12 +102,15 @@ def _is_bad(name: str, value: Any) -> bool:
 
 
 def leaning_depths(conversation: Conversation, resolver: Resolver) -> tuple[int, ...]:
-    """Return the depths of the questions that lean on an earlier answer, as *resolver* reads the recorded history."""
+    """
+    Return the depths of the questions that lean on an earlier answer, as *resolver* reads the recorded
+    history.
+    """
     return tuple(
         question.depth
         for question in standalone_questions(conversation, resolver)
         if any(
-            reading.antecedent and reading.source == "answer" and reading.worth >= LEAST_WORTH
+            reading.antecedent and reading.source == "answer" and reading.worth >= LEAST_PROBABILITY
             for reading in question.readings
         )
     )

@@ -1,9 +1,9 @@
 """
 A suite: a folder with conversations, a scenario that plays them, and what a person has made of each.
 
-``conversations.jsonl`` is what is played, ``dropped.jsonl`` what a person has dropped, which may come back. What
-was accepted says so in its metadata. The list of what was replaced stands beside the folder and never in it, for
-its owner alone.
+``conversations.jsonl`` is what is played, ``dropped.jsonl`` what a person has dropped, which may come back.
+What was accepted says so in its metadata. The list of what was replaced stands beside the folder and never in
+it, for its owner alone.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _ROW = decoder_of(ReplacedRow)
 
 def replaced_path(suite: Path) -> Path:
     """Return where the list of what was replaced in *suite* stands, if nobody names another place."""
-    return suite.parent / f"{suite.name}-replaced.jsonl"
+    return suite.absolute().parent / f"{suite.absolute().name}-replaced.jsonl"
 
 
 def write_replaced(path: Path, rows: Iterable[tuple[str, str, Sequence[ReplacedValue]]]) -> None:
@@ -59,7 +59,9 @@ def write_replaced(path: Path, rows: Iterable[tuple[str, str, Sequence[ReplacedV
         InputError: it can't be written.
     """
     lines = [
-        json.dumps({"conversation": id, "was": was, "replaced": [asdict(one) for one in values]}, ensure_ascii=False)
+        json.dumps(
+            {"conversation": id, "was": was, "replaced": [asdict(one) for one in values]}, ensure_ascii=False
+        )
         for id, was, values in rows
     ]
     unfinished = path.with_name(f"{path.name}.part")
@@ -115,7 +117,9 @@ class Suite:
         """
         self.folder = folder
         if not (folder / CONVERSATIONS).is_file() and not (folder / DROPPED).is_file():
-            raise InputError(f'"{folder}" has no {CONVERSATIONS}; replay collect LOGS --out {folder} makes a suite')
+            raise InputError(
+                f'"{folder}" has no {CONVERSATIONS}; replay collect LOGS --out {folder} makes a suite'
+            )
         self._entries: dict[str, SuiteEntry] = {}
         for conversation in _read(folder / CONVERSATIONS):
             accepted = conversation.metadata.get(REVIEW) == "accepted"

@@ -145,9 +145,7 @@ def token_to_cookie(
     return response
 
 
-def let_in_by_token(
-    request: web.Request, token: str | None, cookie: str, reason: str
-) -> web.Response | None:
+def let_in_by_token(request: web.Request, token: str | None, cookie: str, reason: str) -> web.Response | None:
     """
     Return what *request* gets in place of a page; None where it may have that.
 

@@ -41,7 +41,15 @@ def test_no_file_of_the_suite_holds_what_is_personal(folder):
     collect(folder)
     texts = [path.read_text("utf-8") for path in (folder / "suite").iterdir()]
     assert len(texts) == 4
-    for secret in ("48291", "Castle Hill", "LA1 1YN", "Ann Lee", "Yes, Ann", "ann.lee@mail.example", "shop-1"):
+    for secret in (
+        "48291",
+        "Castle Hill",
+        "LA1 1YN",
+        "Ann Lee",
+        "Yes, Ann",
+        "ann.lee@mail.example",
+        "shop-1",
+    ):
         assert [text for text in texts if secret in text] == [], secret
 
 
@@ -95,9 +103,15 @@ def test_other_languages_shorter_ones_and_ones_own_rules(folder):
         (("shop.jsonl", "--review", "x"), "--review takes a suite that is there"),
         (("--review", "x"), '"x" has no conversations.jsonl'),
         (("shop.jsonl", "--out", "."), '"." is there already'),
-        (("shop.jsonl", "--out", "s", "--replaced", "s/list.jsonl"), "is in the suite, which others will read"),
+        (
+            ("shop.jsonl", "--out", "s", "--replaced", "s/list.jsonl"),
+            "is in the suite, which others will read",
+        ),
         (("shop.jsonl", "--out", "s", "--replaced", "shop.jsonl"), "is there already"),
-        (("shop.jsonl", "--out", "s", "--min-turns", "9"), "there is nothing to take: 6 conversations were read"),
+        (
+            ("shop.jsonl", "--out", "s", "--min-turns", "9"),
+            "there is nothing to take: 6 conversations were read",
+        ),
     ],
 )
 def test_what_cannot_be_is_refused_and_nothing_written(folder, arguments, message):
@@ -111,8 +125,9 @@ def test_what_is_not_installed_is_named(folder, monkeypatch):
     monkeypatch.setattr(collecting, "_EXTRA", ("no_such_package",))
     done = replay_cli("collect", "shop.jsonl", "--out", "suite", cwd=folder)
     assert done.returncode == 2
-    assert 'replay collect needs no_such_package, which is not installed; try pip install "convreplay[collect]"' in (
-        done.stderr
+    assert (
+        'replay collect needs no_such_package, which is not installed; try pip install "convreplay[collect]"'
+        in (done.stderr)
     )
 
 

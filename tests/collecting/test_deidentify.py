@@ -1,4 +1,6 @@
-"""A conversation without personal data: the same person stays one, and what a program looks at stays valid."""
+"""
+A conversation without personal data: the same person stays one, and what a program looks at stays valid.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ from replay.core.expectation import Expectation
 from replay.core.message import Message, ToolCall
 from replay.datasets.native import native_line
 
-CALL = ToolCall(id="1", name="find", arguments='{"customer_name": "Siobhan Kearney", "order": 48291, "price": 20.5}')
+CALL = ToolCall(
+    id="1", name="find", arguments='{"customer_name": "Siobhan Kearney", "order": 48291, "price": 20.5}'
+)
 TALK = Conversation(
     id="siobhan.kearney@mail.example",
     title="Chat with Siobhan",
@@ -41,19 +45,35 @@ TALK = Conversation(
             question="48291, and refund to DE89 3704 0044 0532 0130 00",
             steps=(
                 Message(role="assistant", tool_calls=(CALL,)),
-                Message(role="tool", tool_call_id="1", text='{"order": 48291, "for": "Siobhan", "dob": "1987-02-14"}'),
+                Message(
+                    role="tool",
+                    tool_call_id="1",
+                    text='{"order": 48291, "for": "Siobhan", "dob": "1987-02-14"}',
+                ),
             ),
             gold_answers=("Kearney's order 48291 was sent to her.",),
             expect=(Expectation(kind="contains", value="48291"),),
         ),
     ),
-    passages=(Passage(id="k-48291", title="Order 48291", text="For S. Kearney, 11 Castle Hill, Lancaster LA1 1YN"),),
+    passages=(
+        Passage(id="k-48291", title="Order 48291", text="For S. Kearney, 11 Castle Hill, Lancaster LA1 1YN"),
+    ),
     metadata={"user_id": "u-77120", "timestamps": [1_700_000_000.0, 1_700_000_060.0], "ip": "81.2.69.142"},
-)  # fmt: skip
+)
 SECRET = (
-    "Siobhan", "siobhan", "Kearney", "4539", "48291", "DE89", "7911 123456", "1987-02-14", "Castle Hill", "LA1 1YN",
-    "77120", "81.2.69.142",
-)  # fmt: skip
+    "Siobhan",
+    "siobhan",
+    "Kearney",
+    "4539",
+    "48291",
+    "DE89",
+    "7911 123456",
+    "1987-02-14",
+    "Castle Hill",
+    "LA1 1YN",
+    "77120",
+    "81.2.69.142",
+)
 
 
 def made(conversation: Conversation = TALK, seed: int = 0) -> Conversation:
@@ -78,7 +98,10 @@ def test_one_person_stays_one_and_a_woman_a_woman():
     first, last = re.fullmatch(r"I'm (\w+) (\w+)\.", talk.turns[0].question.split("\n")[0]).groups()
     assert name_lists().gender(first.lower()) == "female"
     assert talk.title == f"Chat with {first}"
-    assert talk.turns[0].gold_answers == (f"Thanks, {first.lower()}. What is your order number?", f"Thank you, Ms {last}.")
+    assert talk.turns[0].gold_answers == (
+        f"Thanks, {first.lower()}. What is your order number?",
+        f"Thank you, Ms {last}.",
+    )
     assert talk.turns[1].gold_answers[0].startswith(f"{last}'s order")
     assert json.loads(talk.turns[1].steps[0].tool_calls[0].arguments)["customer_name"] == f"{first} {last}"
 

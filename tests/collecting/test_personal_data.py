@@ -6,7 +6,8 @@ import re
 
 import pytest
 
-from replay.collecting.personal_data import PersonalDataRules, find_personal_data, kind_of_key
+from replay.collecting.json_keys import kind_of_key
+from replay.collecting.personal_data import PersonalDataRules, find_personal_data
 from replay.collecting.rules_file import read_rules
 from replay.core.errors import InputError
 
@@ -29,18 +30,28 @@ def found(text: str, before: str = "", rules: PersonalDataRules | None = None) -
         ("My passport is 518340921", [("passport", "518340921")]),
         ("Order ORD-2291-884 is late", [("number", "ORD-2291-884")]),
         ("It came from 81.2.69.142 and 2001:db9::7", [("ip", "81.2.69.142"), ("ip", "2001:db9::7")]),
-        ("Call +44 7911 123456 or (415) 867-5309", [("phone", "+44 7911 123456"), ("phone", "(415) 867-5309")]),
-        ("I live at 1284 Valencia Street, San Francisco, CA 94110.",
-         [("address", "1284 Valencia Street, San Francisco, CA 94110")]),
+        (
+            "Call +44 7911 123456 or (415) 867-5309",
+            [("phone", "+44 7911 123456"), ("phone", "(415) 867-5309")],
+        ),
+        (
+            "I live at 1284 Valencia Street, San Francisco, CA 94110.",
+            [("address", "1284 Valencia Street, San Francisco, CA 94110")],
+        ),
         ("my password is hunter2!blue", [("secret", "hunter2!blue")]),
         ("key AKIA4XJ7Q2MBN5TKLW3R", [("secret", "AKIA4XJ7Q2MBN5TKLW3R")]),
-        ("See https://files.example.com/a.pdf?token=8f3a9c1e77b24d0f now",
-         [("secret", "https://files.example.com/a.pdf?token=8f3a9c1e77b24d0f")]),
+        (
+            "See https://files.example.com/a.pdf?token=8f3a9c1e77b24d0f now",
+            [("secret", "https://files.example.com/a.pdf?token=8f3a9c1e77b24d0f")],
+        ),
         ("My name is dana whitcomb", [("name", "dana whitcomb")]),
-        ("I asked Mr Whitfield and Oluwaseun Adebayo.", [("name", "Whitfield"), ("name", "Oluwaseun Adebayo")]),
+        (
+            "I asked Mr Whitfield and Oluwaseun Adebayo.",
+            [("name", "Whitfield"), ("name", "Oluwaseun Adebayo")],
+        ),
         ("Please ask Zorblatt about it.", [("name", "Zorblatt")]),
     ],
-)  # fmt: skip
+)
 def test_each_kind_is_found(text, expected):
     assert found(text) == expected
 
@@ -68,7 +79,9 @@ def test_what_was_asked_for_is_found_however_bare_it_is():
 
 
 def test_a_key_says_what_its_value_is():
-    kinds = {key: kind_of_key(key) for key in ("customerName", "order_id", "reservations", "zip", "ip", "city")}
+    kinds = {
+        key: kind_of_key(key) for key in ("customerName", "order_id", "reservations", "zip", "ip", "city")
+    }
     assert kinds == {
         "customerName": "name", "order_id": "number", "reservations": "number", "zip": "address", "ip": "ip",
         "city": None,

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from replay.collecting.sampling import Candidate, read_leaning, split_duplicates, take
+from replay.collecting.sampling import CandidateConversation, read_leaning, split_duplicates, take
 from replay.collecting.signals import complaint, depth_band, leaning_depths
 from replay.core.conversation import Conversation, Turn
 from replay.coreference.reading.embedded import EmbeddedResolver
@@ -18,9 +18,9 @@ def talk(*texts: str, id: str = "a", **metadata: object) -> Conversation:
     return Conversation(id=id, turns=turns, metadata=metadata)
 
 
-def candidates(*depths: int) -> list[Candidate]:
+def candidates(*depths: int) -> list[CandidateConversation]:
     return [
-        Candidate(number=n, conversation=talk(*("What?", "That.") * depth, id=f"t{n}"))
+        CandidateConversation(number=n, conversation=talk(*("What?", "That.") * depth, id=f"t{n}"))
         for n, depth in enumerate(depths)
     ]
 
@@ -72,10 +72,12 @@ def test_of_conversations_that_are_alike_one_stays():
         "It left our store on Monday and should be with you by Thursday evening at the latest.",
     ]
     alike = [
-        Candidate(number=n, conversation=talk(*(one.format(n) for one in said), id=f"t{n}"), complaint=why)
+        CandidateConversation(
+            number=n, conversation=talk(*(one.format(n) for one in said), id=f"t{n}"), complaint=why
+        )
         for n, why in enumerate([None, "rating in the log", None])
     ]
-    other = Candidate(number=3, conversation=talk("Do you sell lamps?", "We do.", id="t3"))
+    other = CandidateConversation(number=3, conversation=talk("Do you sell lamps?", "We do.", id="t3"))
     differing, repeated = split_duplicates([*alike, other])
     assert [one.number for one in differing] == [1, 3]
     assert [(one.number, kept.number) for one, kept in repeated] == [(0, 1), (2, 1)]
@@ -83,8 +85,14 @@ def test_of_conversations_that_are_alike_one_stays():
 
 def test_reasons_take_turns():
     many = candidates(*[2] * 20, 14)
-    unhappy = [Candidate(number=30 + n, conversation=many[0].conversation, complaint="bad") for n in range(9)]
-    leaning = [Candidate(number=40 + n, conversation=many[0].conversation, leaning=(2,) * n) for n in range(1, 9)]
+    unhappy = [
+        CandidateConversation(number=30 + n, conversation=many[0].conversation, complaint="bad")
+        for n in range(9)
+    ]
+    leaning = [
+        CandidateConversation(number=40 + n, conversation=many[0].conversation, leaning=(2,) * n)
+        for n in range(1, 9)
+    ]
     taken = take([*many, *unhappy, *leaning], 6, random.Random(0))
     assert sorted(one.why for one in taken if "lean" not in one.why) == [
         "bad", "bad", "its depth: 13 turns or more", "its depth: 2 to 3 turns",
@@ -100,7 +108,10 @@ def test_the_same_seed_takes_the_same_and_no_more_than_there_are():
 
 
 def test_only_so_many_are_read_those_with_a_complaint_first():
-    many = [*candidates(1, 2, 3, 4), Candidate(number=9, conversation=talk(*("a", "b") * 3), complaint="bad")]
+    many = [
+        *candidates(1, 2, 3, 4),
+        CandidateConversation(number=9, conversation=talk(*("a", "b") * 3), complaint="bad"),
+    ]
     read = read_leaning(many, 2, random.Random(0), lambda one: (2,))
     assert sum(one.leaning is not None for one in read) == 2
     assert read[-1].leaning == (2,)

@@ -37,7 +37,9 @@ def expectations_in(text: str) -> tuple[Expectation, ...]:
     value, _, faults = parse(text)
     if faults:
         raise ValueError(faults[0].message)
-    if not isinstance(value, dict) and not (isinstance(value, list) and all(isinstance(one, dict) for one in value)):
+    if not isinstance(value, dict) and not (
+        isinstance(value, list) and all(isinstance(one, dict) for one in value)
+    ):
         raise ValueError("a check and its value are expected, as in: contains: refund")
     try:
         found = read_expectations(value, _PLACE, "expect")
@@ -67,7 +69,9 @@ class EditedConversation:
 
 
 def apply_form(conversation: Conversation, form: Mapping[str, str]) -> EditedConversation:
-    """Return *conversation* with the texts of *form*, whose fields end in the turn's depth: ``question-2``."""
+    """
+    Return *conversation* with the texts of *form*, whose fields end in the turn's depth: ``question-2``.
+    """
     problems: dict[str, str] = {}
     turns: list[Turn] = []
     for depth, turn in enumerate(conversation.turns, 1):
@@ -91,7 +95,9 @@ def apply_form(conversation: Conversation, form: Mapping[str, str]) -> EditedCon
                 gold_answers=turn.gold_answers
                 if answer == _text(turn.gold_answer or "")
                 else ((answer,) if answer else ()) + turn.gold_answers[1:],
-                standalone=turn.standalone if standalone == _text(turn.standalone or "") else standalone or None,
+                standalone=turn.standalone
+                if standalone == _text(turn.standalone or "")
+                else standalone or None,
                 expect=expect,
             )
         )

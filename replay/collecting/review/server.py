@@ -64,7 +64,7 @@ async def serve_review(
     Raises:
         InputError: there is no suite, or nobody can listen there.
     """
-    pages = ReviewPages(Suite(folder), replaced or replaced_path(folder.absolute()), token, random.Random())
+    pages = ReviewPages(Suite(folder), replaced or replaced_path(folder), token, random.Random())
     await serve(pages.app(), "127.0.0.1", port, ready=None if ready is None else lambda at: ready(f"{at}/"))
 
 
@@ -109,12 +109,16 @@ class ReviewPages:
 
     def _page(self, template: str, **content: Any) -> str:
         entries = self._suite.entries()
-        return _environment().get_template(template).render(
-            stamp=_stamp(),
-            name=self._suite.folder.absolute().name,
-            entries=entries,
-            counts=Counter(entry.status for entry in entries),
-            **content,
+        return (
+            _environment()
+            .get_template(template)
+            .render(
+                stamp=_stamp(),
+                name=self._suite.folder.absolute().name,
+                entries=entries,
+                counts=Counter(entry.status for entry in entries),
+                **content,
+            )
         )
 
     async def _list(self, request: web.Request) -> web.Response:
@@ -192,7 +196,9 @@ class ReviewPages:
         raise web.HTTPSeeOther(f"/conversation/{quote(conversation.id, safe='')}?note={quote(note)}")
 
     def _next_open(self, id: str) -> str:
-        """Return the address of the next conversation that nobody has decided on, the list if there is none."""
+        """
+        Return the address of the next conversation that nobody has decided on, the list if there is none.
+        """
         waiting = [one.conversation.id for one in self._suite.entries() if one.status == "open"]
         following = [one for one in waiting if one > id] or waiting
         return f"/conversation/{quote(following[0], safe='')}" if following else "/"

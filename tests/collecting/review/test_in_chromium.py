@@ -105,8 +105,9 @@ def test_pages_have_room(browser, address, width):
             browser.get(address + path)
             wide = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
             assert browser.execute_script(wide) == 0, path
-            boxes = "return [...document.querySelectorAll('label.matters')].every(e => e.getBoundingClientRect().height < 40)"
-            assert browser.execute_script(boxes)
+            labels = "[...document.querySelectorAll('label.matters')]"
+            one_line = f"return {labels}.every(label => label.getBoundingClientRect().height < 40)"
+            assert browser.execute_script(one_line)
 
 
 def test_pages_can_be_read_out(browser, address):

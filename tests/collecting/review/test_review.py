@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 from aiohttp import ClientSession, CookieJar, web
 
-from replay.collecting.collect import CollectSettings, collect
+from replay.collecting.collect import collect
+from replay.collecting.report import CollectSettings
 from replay.collecting.review.edits import apply_form, expectations_in, expectations_text, marked_pieces
 from replay.collecting.review.server import ReviewPages
 from replay.collecting.suite import Suite, read_replaced, replaced_path
@@ -119,7 +120,9 @@ async def test_what_cannot_be_is_said_and_nothing_is_saved(folder, form, said):
 
 async def test_an_expectation_is_checked_while_it_is_typed(folder):
     async with reviewing(folder) as (client, address):
-        async with client.post(f"{address}/check", data={"expect": "contains: refund\nlatency_below_s: 2"}) as response:
+        async with client.post(
+            f"{address}/check", data={"expect": "contains: refund\nlatency_below_s: 2"}
+        ) as response:
             assert await response.json() == {"problem": None, "checks": 2}
         async with client.post(f"{address}/check", data={"expect": "calls: {nmae: x}"}) as response:
             assert "nmae" in (await response.json())["problem"]
@@ -149,7 +152,9 @@ async def test_nobody_gets_in_without_the_token_or_from_another_page(folder):
         async with client.get(f"{address}/?token={TOKEN}") as response:
             assert (response.status, str(response.url)) == (200, f"{address}/")
         elsewhere = {"Origin": "https://evil.example"}
-        async with client.post(f"{address}/conversation/c0001", data={"do": "drop"}, headers=elsewhere) as response:
+        async with client.post(
+            f"{address}/conversation/c0001", data={"do": "drop"}, headers=elsewhere
+        ) as response:
             assert response.status == 403
     assert line(folder, "c0001")
 
