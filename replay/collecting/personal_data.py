@@ -14,6 +14,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Literal, NamedTuple, get_args
 
 from replay.collecting.addresses import find_addresses, find_cued_addresses
@@ -265,7 +266,7 @@ def _emails(text: str, before: str) -> _Spans:
     return (PersonalSpan(*match.span(), "email") for match in _EMAIL.finditer(text))
 
 
-def _addresses_of_machines(text: str, before: str) -> _Spans:
+def _ips(text: str, before: str) -> _Spans:
     for pattern in (_IP4, _IP6):
         for match in pattern.finditer(text):
             with suppress(ValueError):
@@ -330,15 +331,7 @@ def _birth_dates(text: str, before: str) -> _Spans:
             yield PersonalSpan(date.begin, date.end, "birth-date")
 
 
-def _find_surely_cued(text: str, before: str) -> _Spans:
-    return _cued_by(_SURE_CUES, text, before)
-
-
-def _find_cued(text: str, before: str) -> _Spans:
-    return _cued_by(_CUES, text, before)
-
-
-def _cued_by(cues: Sequence[_Cue], text: str, before: str) -> _Spans:
+def _find_cued(cues: Sequence[_Cue], text: str, before: str) -> _Spans:
     dates = [(date.begin, date.end) for date in find_dates(text)]
     for cue in cues:
         asks = cue.asks or cue.words
@@ -399,7 +392,7 @@ def _addresses(text: str, before: str) -> _Spans:
 
 
 _FINDERS: tuple[Callable[[str, str], _Spans], ...] = (
-    _secrets, _emails, _addresses_of_machines, _accounts, _birth_dates, _national_ids, _cards, _find_surely_cued,
-    _phones, _addresses, _find_cued, _numbers,
+    _secrets, _emails, _ips, _accounts, _birth_dates, _national_ids, _cards, partial(_find_cued, _SURE_CUES),
+    _phones, _addresses, partial(_find_cued, _CUES), _numbers,
 )  # fmt: skip
 """In this order: what an earlier one has found is not looked at by a later one."""
