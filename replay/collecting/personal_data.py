@@ -20,7 +20,8 @@ from typing import Literal, NamedTuple, get_args
 from replay.collecting.addresses import find_addresses, find_cued_addresses
 from replay.collecting.dates import find_dates
 from replay.collecting.person_names import find_names, name_lists
-from replay.core.safety.secret_detection import is_key, key_spans, looks_random
+from replay.collecting.urls import sensitive_parts
+from replay.core.safety.secret_detection import key_spans, looks_random
 
 Kind = Literal[
     "name", "address", "email", "phone", "card", "account", "birth-date", "national-id", "passport",
@@ -51,7 +52,6 @@ class PersonalDataRules:
 
 _EMAIL = re.compile(r"[\w.+%'’-]*[\w+%-]@(?:[\w-]+\.)+[^\W\d_]{2,}")
 _URL = re.compile(r"\b[a-z][a-z0-9+.-]*://[^\s<>\"'|\])}]+", re.IGNORECASE)
-_QUERY = re.compile(r"[?&;#]([\w.\[\]-]+)=([^&;#\s]*)")
 _IP4 = re.compile(r"(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?![\w]|\.\d)")
 _IP6 = re.compile(r"(?<![\w:.])(?:[0-9a-f]{0,4}:){2,7}[0-9a-f]{0,4}(?![\w:])", re.IGNORECASE)
 _VERSION = re.compile(
@@ -70,7 +70,7 @@ _MIXED = re.compile(r"\b(?=[A-Z0-9]*[A-Z])(?=(?:[A-Z]*\d){4})[A-Z0-9]{9,}\b")
 _SNAKE = re.compile(r"\b(?:[a-z]+_)+\d{4,}\b")
 _HASHED = re.compile(r"(?<!\w)#\d[\w-]{2,}")
 _UUID = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b", re.IGNORECASE)
-_TOKEN = re.compile(r"[A-Za-z0-9+/_=.~-]{16,}")
+_TOKEN = re.compile(r"(?=[^\s\d]*\d)[A-Za-z0-9+/_=.~-]{16,}")
 _IDENTIFIER = r"#?(?=[A-Z0-9/-]*\d)[A-Z0-9](?:[A-Z0-9]|[-/](?=[A-Z0-9])){3,}"
 _DIGITS = r"#?\d(?:[\d-]|[ /](?=\d)){4,}"
 
@@ -215,7 +215,13 @@ def _mask(text: str, taken: bytearray) -> str:
 _Spans = Iterable[PersonalSpan]
 
 
+def _meets(match: re.Match[str], spans: Iterable[tuple[int, int]]) -> bool:
+    """Return whether *match* overlaps one of *spans*."""
+    return any(begin < match.end() and match.start() < end for begin, end in spans)
+
+
 def _secrets(text: str, before: str) -> _Spans:
+    urls = [match.span() for match in _URL.finditer(text)]
     for match in _URL.finditer(text):
         end = match.start() + len(match[0].rstrip(".,;:!?"))
         if sensitive_parts(text[match.start() : end]):
@@ -229,37 +235,9 @@ def _secrets(text: str, before: str) -> _Spans:
         ):
             yield PersonalSpan(match.start(1), match.start(1) + len(value), "secret")
     for match in _TOKEN.finditer(text):
-        if looks_random(match[0]) and not _UUID.fullmatch(match[0]):
+        in_url = _meets(match, urls)
+        if not in_url and looks_random(match[0]) and not _UUID.fullmatch(match[0]):
             yield PersonalSpan(match.start(), match.end(), "secret")
-
-
-def sensitive_parts(url: str) -> list[tuple[int, int]]:
-    """Return where *url* holds a user's name and password, a token, an id: (begin, end), in order."""
-    found = []
-    rest = url.find("://") + 3
-    host_end = next((at for at in range(rest, len(url)) if url[at] in "/?#"), len(url))
-    if (at := url.rfind("@", rest, host_end)) > 0:
-        found.append((rest, at))
-    query = next((at for at in range(host_end, len(url)) if url[at] in "?#"), len(url))
-    begin = host_end
-    while begin < query:
-        end = next((at for at in range(begin + 1, query) if url[at] == "/"), query)
-        part = url[begin + 1 : end]
-        digits = sum(sign.isdigit() for sign in part)
-        if digits >= 6 or looks_random(part) or (len(part) >= 20 and digits >= 3):
-            found.append((begin + 1, end))
-        begin = end
-    for match in _QUERY.finditer(url, query):
-        value = match[2]
-        if len(value) >= 3 and (
-            sum(sign.isdigit() for sign in value) >= 4
-            or looks_random(value)
-            or is_key(match[1], value)
-            or "@" in value
-            or "%40" in value
-        ):
-            found.append(match.span(2))
-    return found
 
 
 def _emails(text: str, before: str) -> _Spans:
@@ -344,13 +322,11 @@ def _find_cued(cues: Sequence[_Cue], text: str, before: str) -> _Spans:
                 gap = text[start : match.start()]
                 if len(gap) > reach or "ending" in gap or (reach < 60 and re.search(r"[.!?;]\s|\n", gap)):
                     break
-                if not _is_plain_number(match[0]) and not any(
-                    b < match.end() and match.start() < e for b, e in dates
-                ):
+                if not _is_plain_number(match[0]) and not _meets(match, dates):
                     yield PersonalSpan(*match.span(), cue.kind)
 
 
-_PLAIN_NUMBER = re.compile(r"(?:19|20)\d\d|\d{1,3}(?:[A-Z]{2,})?")
+_PLAIN_NUMBER = re.compile(r"(?:19|20)\d\d(?:-(?:(?:19|20)\d\d|\d\d))?|\d{1,3}(?:[A-Z]{2,})?")
 
 
 def _is_plain_number(text: str) -> bool:
@@ -372,7 +348,7 @@ def _phones(text: str, before: str) -> _Spans:
     dates = [(date.begin, date.end) for date in find_dates(text)]
     for match in _PHONE.finditer(text):
         separated = re.search(r"[ .()/-]|\+", match[0])
-        if separated and not any(b < match.end() and match.start() < e for b, e in dates):
+        if separated and not _meets(match, dates):
             yield PersonalSpan(*match.span(), "phone")
 
 
@@ -381,9 +357,9 @@ def _numbers(text: str, before: str) -> _Spans:
     for pattern in (_UUID, _HASHED, _SNAKE, _PREFIXED, _MIXED, _LONG):
         for match in pattern.finditer(text):
             digits = sum(sign.isdigit() for sign in match[0])
-            if digits >= (3 if pattern in (_HASHED, _SNAKE) else 5) and not any(
-                b < match.end() and match.start() < e for b, e in dates
-            ):
+            is_date = _meets(match, dates)
+            least = 3 if pattern in (_HASHED, _SNAKE) else 5
+            if digits >= least and not is_date and not _PLAIN_NUMBER.fullmatch(match[0]):
                 yield PersonalSpan(*match.span(), "number")
 
 

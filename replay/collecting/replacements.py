@@ -17,7 +17,8 @@ from typing import Any
 
 from replay.collecting.dates import find_dates
 from replay.collecting.person_names import CONNECTORS, WORD, name_lists
-from replay.collecting.personal_data import Kind, sensitive_parts
+from replay.collecting.personal_data import Kind
+from replay.collecting.urls import sensitive_parts
 
 _LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ"
 _DOMAINS = ("example.com", "example.org", "example.net")

@@ -64,6 +64,7 @@ def test_each_kind_is_found(text, expected):
         "Will it work with Windows 11 and Bluetooth? Rose gold is the colour.",
         "The docs at https://docs.example.com/setup/wifi say port 8080.",
         "A refund takes 5 to 7 days and costs EUR 2,400.00.",
+        "From 2001-2002 and 2024-25 GovernmentServicesBusinessExperience was a name of it.",
         "I don’t know what that's for; it isn't in the German manual.",
     ],
 )

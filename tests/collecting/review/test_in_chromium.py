@@ -10,7 +10,7 @@ import pytest
 from replay.collecting.suite import Suite, read_replaced, replaced_path
 from tests.adapters.servers import in_a_thread
 from tests.collecting.review.test_review import collected, folder, reviewing
-from tests.driving import axe_script, screen, serious, until
+from tests.driving import axe_script, dark, screen, serious, until
 
 pytest.importorskip("selenium", reason="selenium is not installed")
 
@@ -111,7 +111,12 @@ def test_pages_have_room(browser, address, width):
 
 
 def test_pages_can_be_read_out(browser, address):
+    """By axe, in light and in dark, with everything unfolded."""
     script = axe_script()
     for path in ("/", "/conversation/c0003"):
         browser.get(address + path)
-        assert serious(browser, script) == []
+        browser.execute_script("for (const one of document.querySelectorAll('details')) one.open = true")
+        browser.execute_cdp_cmd("Runtime.evaluate", {"expression": script})
+        assert serious(browser, None) == []
+        with dark(browser):
+            assert serious(browser, ["color-contrast", "link-in-text-block"]) == []
