@@ -55,7 +55,7 @@ def test_the_program_runs(tmp_path, monkeypatch):
 
 
 def test_the_figures_are_those_of_the_benchmark():
-    """Names and words come from libraries: with another version of Faker than the page's they may differ a bit."""
+    """Names come from libraries: with another version of Faker than the page's they may differ a bit."""
     done = subprocess.run(
         [sys.executable, "benchmarks/personal_data.py"], cwd=ROOT, capture_output=True, text=True, check=True
     )

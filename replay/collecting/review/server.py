@@ -175,7 +175,7 @@ class ReviewPages:
         if not problems and action == "put-back" and which.isdecimal() and int(which) < len(values):
             note = f"put back: {values[int(which)].original}"
             conversation, values = put_back(conversation, values, int(which))
-        elif not problems and action == "replace":
+        elif not problems and (action == "replace" or (action == "enter" and text)):
             try:
                 if not text or form.get("kind") not in KINDS:
                     raise ValueError("name the text and what it is")

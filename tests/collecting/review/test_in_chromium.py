@@ -98,6 +98,16 @@ def test_what_is_wrong_is_shown_where_it_stands(browser, address):
     assert any("422" in entry["message"] for entry in browser.get_log("browser"))
 
 
+def test_enter_replaces_what_was_typed(browser, address, folder):
+    browser.get(f"{address}/conversation/c0002")
+    browser.execute_script("window.here = true")
+    browser.find_element(By.NAME, "leak").send_keys("Leeds\n")
+    until(browser, lambda d: d.execute_script("return !window.here && document.readyState === 'complete'"))
+    assert "replaced 1 times" in browser.find_element(CSS, ".note").text
+    values = read_replaced(replaced_path(folder))["c0002"][1]
+    assert [value.original for value in values] == ["Ann Lee", "Ann", "Leeds"]
+
+
 @pytest.mark.parametrize("width", [1280, 390])
 def test_pages_have_room(browser, address, width):
     with screen(browser, width):
