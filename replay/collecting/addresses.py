@@ -54,6 +54,8 @@ _PATTERNS = tuple(
         rf"(?:[{_UPPER}0-9][\w’' -]*,\s+){{0,4}}(?:{_WORD}\s+){{0,3}}\b{_UK_CODE}\b",
         rf"(?:{_WORD},?\s+){{0,6}}\b{_CODES[3]}\b",
         rf"\b(?:{_CODES[1]}|{_CODES[2]})\b",
+        # In small letters, or in capitals alone, where a post code follows.
+        rf"(?i:\b{_NUMBER}\s+(?:[\w’'.-]+\s+){{1,4}}(?:{_STREETS})\b[^.;!?\n]{{0,40}}?\b(?:{_UK_CODE}|{_CODES[3]})\b)",
         rf"{_UNIT}{_NUMBER}\s+{_WORD}(?:\s+{_WORD}){{0,3}}{_TAIL}",
     )
 )

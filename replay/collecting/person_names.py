@@ -269,6 +269,8 @@ class _Token:
             return False
         if self.listed:
             return self.shaped or (len(self.text) >= 4 and (self.shouted or self.text.islower()))
+        if self.shouted and 5 <= len(self.text) <= 14 and not self.known and not self.model:
+            return True  # no acronym
         if not self.shaped:
             return False
         if self.both:

@@ -64,6 +64,7 @@ _SSN = re.compile(r"(?<![\d-])\d{3}-\d{2}-\d{4}(?![\d-])")
 _NINO = re.compile(r"\b[A-CEGHJ-PQR-TW-Z][A-CEGHJ-NPR-TW-Z] ?\d{2} ?\d{2} ?\d{2} ?[A-D]\b")
 _PHONE = re.compile(r"(?<![\w.,/-])\+?\(?\d(?:[ .()/-]{0,2}\d){8,14}(?![\w-]|[.,]\d)")
 _PHONE_CUED = r"\+?\(?\d(?:[ .()/-]{0,2}\d){5,14}"
+_EXTENSION = re.compile(r"(?<!\w)(?:x|ext\.? ?)\d{2,6}\b")
 _PREFIXED = re.compile(r"(?<![\w-])[A-Z]{1,6}[-/ ]?\d[\d/-]{4,}(?:-?[A-Z]{1,3})?(?![\w-])")
 _LONG = re.compile(r"(?<![\w.,-])\d[\d-]{5,}\d(?![\w-]|[.,]\d)")
 _MIXED = re.compile(r"\b(?=[A-Z0-9]*[A-Z])(?=(?:[A-Z]*\d){4})[A-Z0-9]{9,}\b")
@@ -120,8 +121,8 @@ _SURE_CUES = (
 _CUES = (
     _cue(
         "number",
-        r"tag|tracking|case|reference|parcel",
-        r"(?=(?:[A-Z]* ?\d){6})[A-Z0-9]{2,}(?: [A-Z0-9]{2,}){1,3}",
+        r"tag|tracking|case|reference|parcel|order|booking|policy|customer|claim|contract|member(?:ship)?|number",
+        r"(?=(?:[A-Z]* ?\d){6})[A-Z0-9]{2,}(?: [A-Z0-9]+){1,4}",
         10,
     ),
     _cue(
@@ -159,8 +160,8 @@ _CUES = (
     ),
     _cue(
         "number",
-        r"user ?name|login|handle|user ?id|screen name",
-        r"(?:@[\w.]{3,}|(?=\w*[\d_])[A-Za-z]\w{3,}|[a-z]+\.[a-z]+)",
+        r"user ?name|login|handle|user ?id|screen name|user",
+        r"(?:@[\w.]{3,}|(?=[\w-]*[\d_])[A-Za-z][\w-]{3,}|[a-z]+\.[a-z]+)",
         12,
     ),
 )
@@ -346,6 +347,8 @@ def _phones(text: str, before: str) -> _Spans:
             if sum(sign.isdigit() for sign in number.raw_string) >= 9 and not inside:
                 yield PersonalSpan(begin, end, "phone")
     dates = [(date.begin, date.end) for date in find_dates(text)]
+    for match in _EXTENSION.finditer(text):
+        yield PersonalSpan(*match.span(), "phone")
     for match in _PHONE.finditer(text):
         separated = re.search(r"[ .()/-]|\+", match[0])
         if separated and not _meets(match, dates):
