@@ -116,4 +116,7 @@ def _json(value: Any, key: str, mapper: TextMapper) -> Any:
     kind = kind_of_key(key)
     if kind is not None and not (isinstance(value, str) and value.lstrip()[:1] in ("{", "[")):
         return mapper.value(value, key, kind)
-    return _json_text(value, mapper) if isinstance(value, str) else mapper.number(value)
+    if not isinstance(value, str):
+        return mapper.number(value)
+    # "name" is a person's or a product's: as if somebody had been asked for it.
+    return mapper.text(value, "name?") if key.lower() == "name" else _json_text(value, mapper)

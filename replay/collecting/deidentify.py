@@ -31,6 +31,8 @@ from replay.datasets.timestamps import ANSWERED, ASKED, seconds_of
 _TITLES = {"mr": "male", "sir": "male", "herr": "male", "monsieur": "male"} | dict.fromkeys(
     ("mrs", "ms", "miss", "dame", "frau", "madame", "mme"), "female"
 )
+_WITHOUT_DIGITS = ("name", "address", "email", "secret")
+"""Kinds whose values need no digit."""
 _TITLED = re.compile(rf"\b({'|'.join(_TITLES)})\b\.?\s+(\w[\w’'-]*)", re.IGNORECASE)
 
 
@@ -64,10 +66,19 @@ class _Collector(TextMapper):
         text = str(value)
         if isinstance(value, str) and text.lower() in self.rules.keep:
             return value
-        if kind == "number" and not re.search(r"\d|^[A-Z]{5,}$", text):
-            return self.text(value)  # "membership": "gold"
-        if len(text.strip()) >= 2 and (isinstance(value, str) or kind not in ("name", "email")):
+        if kind not in _WITHOUT_DIGITS and not re.search(r"\d|^[A-Z]{5,}$", text):
+            return self.text(text)  # "membership": "gold"
+        if not isinstance(value, str) and kind in ("name", "email"):
+            return self.number(value)
+        if len(text.strip()) >= 2:
             self.found.setdefault(text, kind)
+        return value
+
+    def number(self, value: int | float) -> Any:
+        """Keep a long number, whatever its key is; seconds and milliseconds since 1970 are none."""
+        text = str(value)
+        if isinstance(value, int) and len(text) >= 7 and not re.fullmatch(r"1[4-9](?:\d{8}|\d{11})", text):
+            self.found.setdefault(text, "number")
         return value
 
 

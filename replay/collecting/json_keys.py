@@ -18,26 +18,20 @@ _KEYS: Mapping[Kind, str] = {
     "card": r"card|pan|credit_?card|cc",
     "account": r"iban|bic|account_?(?:number|no)|sort_?code|routing|bank_?account",
     "ip": r"ip|ip_?addr(?:ess)?|remote_addr|client_ip",
-    "address": r"address|street|address_?(?:line)?_?\d?|zip|zip_?code|post_?code|postal_?code"
-    r"|latitude|longitude"
-    r"|lat|lng|lon"
-    r"|shipping|billing",
+    "address": r"address|street|line_?\d|address_?(?:line)?_?\d?|zip|zip_?code|post_?code|postal_?code"
+    r"|latitude|longitude|lat|lng|lon|shipping|billing",
     "name": r"(?:first|last|full|given|family|middle|sur|customer|user|client|contact|display|nick|maiden"
-    r"|passenger"
-    r"|patient|guest|holder|recipient|sender|agent|owner|account_holder|card_holder)_?name|surname|fullname"
-    r"|firstname|lastname"
-    r"|passengers?|recipient|cardholder|author|username|customer|assignee|contact|agent",
+    r"|passenger|patient|guest|holder|recipient|sender|agent|owner|account_holder|card_holder)_?name"
+    r"|first|last|given|family|surname|passengers?|recipient|cardholder|author|customer|assignee|contact|agent",
     "number": r"id|ids|uuid|guid|number|no|ref|reference|order|ticket|case|booking|invoice|tracking"
-    r"|customer_?number"
-    r"|reservation|confirmation|locator|pnr|policy|membership|user|login|handle|device",
+    r"|customer_?number|reservation|confirmation|locator|pnr|policy|membership|user|login|handle|device",
 }
 _KEY_PATTERNS = {kind: re.compile(rf"(?:.*_)?(?:{words})s?", re.IGNORECASE) for kind, words in _KEYS.items()}
 
 
 _OF_THINGS = re.compile(
     r"(?:flight|model|version|page|room|seat|gate|item|part|product|sku|category|tool|function|line|port"
-    r"|status|error"
-    r"|language|currency|plan|file|train|channel|task|store|brand)s?_"
+    r"|status|error|language|currency|plan|file|train|channel|task|store|brand)s?_"
 )
 """Beginnings of keys whose numbers and names are things', and nobody's."""
 

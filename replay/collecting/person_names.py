@@ -82,6 +82,7 @@ _PLACE = re.compile(r"\b(?:Los|Las|San|Santa|New|Fort|Saint|Port|Lake|Mount|Uppe
 """What a place's name begins with, and hardly a person's."""
 _MODEL = re.compile(r"\s+(?:\w*\d\w*[A-Za-z]\w*|\w*[A-Za-z]\w*\d\w*|\d+\.\d[\w.]*)\b")
 """What follows a product's name: ``AX55``, ``4.2.1``."""
+_WORD_BEFORE = re.compile(r"(\w+) $")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +98,8 @@ class NameLists:
     """Words that are no names."""
     common: frozenset[str]
     """Those of them that are often used. Others are names all the same with a capital within a sentence."""
+    makers: frozenset[str]
+    """What a product's name begins with."""
     english: tuple[frozenset[str], frozenset[str]]
     """First names of the USA, female and male."""
 
@@ -159,6 +162,7 @@ def name_lists() -> NameLists:
             word for word, count in counts.items() if int(count) >= _COMMON and word not in names
         )
         | known,
+        makers=frozenset(sections["makers, products and programs"]),
         english=(
             frozenset(_names_in(American.first_names_female)),
             frozenset(_names_in(American.first_names_male)),
@@ -229,9 +233,8 @@ class _Token:
         self.end = self.begin + len(self.text)
         self.dotted = match[0].endswith(".")
         self.lower = self.text.lower()
-        before, after = text[max(0, self.begin - 12) : self.begin], text[self.end : self.end + 16]
+        before, after = text[max(0, self.begin - 20) : self.begin], text[self.end : self.end + 16]
         self.starts = _STARTS.search(before) is not None
-        self.possessive = after[:2] in ("'s", "’s")
         self.capital = self.text[:1].isupper()
         # "O'Brien" has a name behind its apostrophe, "don't" none.
         parts = re.split(r"-|(?<=^\w)[’']|(?<=^\w\w)[’']", self.lower) if self.capital else [self.lower]
@@ -261,7 +264,11 @@ class _Token:
             or (len(parts) > 1 and all(_is_word(part, lists) for part in parts))
         )
         self.surname = self.listed or self.both or self.lower in lists.last
-        self.model = _MODEL.match(after) is not None
+        maker = _WORD_BEFORE.search(before)
+        self.model = _MODEL.match(after) is not None or (
+            maker is not None and maker[1].lower() in lists.makers
+        )
+        """Whether it is part of a product's name: "Archer AX55", "Galaxy Buds"."""
 
     def is_name_here(self) -> bool:
         """Return whether it is a name by itself, whatever stands around it."""

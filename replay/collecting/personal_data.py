@@ -172,7 +172,6 @@ _PASSWORD = re.compile(
     r"(?:\s+(?:for|to|of)(?:\s+\w+){1,3}(?=\s*(?:is|was|:|=)))?[\s:=\"'`]{1,4}(?:(?:is|was|still|now|=)[\s:=\"'`]{1,3}){0,2}([^\s\"'`<>]{3,})",
     re.IGNORECASE,
 )
-_ASKS_SECRET = re.compile(r"\b(?:password|passcode|pin|code|token|key)\b[^.!]*\?", re.IGNORECASE)
 
 
 def find_personal_data(

@@ -208,3 +208,31 @@ def test_one_text_is_put_in_place_of_another_everywhere():
     assert count == 6
     assert "48291" not in native_line(talk).decode().replace("k-48291", "")
     assert json.loads(talk.turns[1].steps[0].tool_calls[0].arguments)["order"] == 7
+
+
+def test_json_of_tools_is_read_by_its_keys():
+    """As far as they say something; a name is a person's or a product's, and a long number somebody's."""
+    result = {
+        "name": {"first": "Jo", "last": "Wu"},
+        "contact": 447911123456,
+        "created": 1716990000,
+        "items": [{"name": "Galaxy Buds", "product_id": 7712, "price": 149.5, "count": 2}],
+        "holder": {"name": "ann lee", "card": "visa"},
+        "reservations": ["NO6JO3", "HXDUBJ"],
+        "membership": "gold",
+        "address": {"line1": "Rose Cottage", "city": "Leeds"},
+    }
+    step = Message(role="tool", tool_call_id="1", text=json.dumps(result))
+    call = Message(role="assistant", tool_calls=(ToolCall(id="1", name="look", arguments="{}"),))
+    talk = Conversation(id="x", turns=(Turn(id="x1", question="Who am I?", steps=(call, step)),))
+    found = json.loads(made(talk).turns[0].steps[1].text)
+    for secret in ("Jo", "Wu", "447911123456", "ann", "lee", "NO6JO3", "HXDUBJ", "Rose Cottage"):
+        assert not re.search(rf"\b{secret}\b", json.dumps(found)), secret
+    assert found["created"] == 1716990000
+    assert found["items"] == result["items"]
+    assert (found["membership"], found["address"]["city"], found["holder"]["card"]) == (
+        "gold",
+        "Leeds",
+        "visa",
+    )
+    assert isinstance(found["contact"], int)
