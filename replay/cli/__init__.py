@@ -21,6 +21,7 @@ import typer
 import replay
 from replay.clash import SENTENCE, is_ours
 from replay.cli.agree import agree
+from replay.cli.collect import collect
 from replay.cli.compare import compare
 from replay.cli.data import data
 from replay.cli.drift import drift
@@ -77,6 +78,7 @@ for _verb in (
     agree,
     score_file,
     judge_file,
+    collect,
     drift,
     rewrite,
     synthesize,

@@ -131,6 +131,11 @@ VERB_HELP: dict[str, VerbHelp] = {
             "replay rewrite quac.json --format quac --limit 50 --native --out talks.jsonl",
         ),
     ),
+    "collect": VerbHelp(
+        "Data",
+        "Make a suite of production logs, without personal data.",
+        ("replay collect 'logs/*.jsonl' --out suite", "replay collect --review suite"),
+    ),
     "synthesize": VerbHelp(
         "Data",
         "Make conversations from documents.",

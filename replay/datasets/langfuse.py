@@ -8,6 +8,7 @@ https://langfuse.com/docs/api-and-data-platform/features/export-from-ui.
 - Observations of the type ``GENERATION`` are calls of a model. Those of a session are one conversation, in
   the order in which they started; without a session those of a trace are.
 - A trace without any is the call itself, with its own input and output.
+- Scores of traces and observations are kept in the metadata, as ``scores``: each with ``name`` and ``value``.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from typing import Any
 
 from replay.core.conversation import Conversation
 from replay.core.errors import DatasetError
-from replay.datasets.call_messages import messages_in
+from replay.datasets.call_messages import messages_in, parse_json_value
 from replay.datasets.csv_rows import csv_rows
 from replay.datasets.json_outline import outline
 from replay.datasets.json_rows import partition_rows, rows_of_any
@@ -82,7 +83,8 @@ def _calls_in(row: Row, place: SourceLocation, **known: Any) -> Iterator[tuple[S
     if isinstance(page := row.get("data"), list):
         within = [one for one in page if isinstance(one, dict)]
     elif isinstance(traces := row.get("traces"), list):
-        within, known = [one for one in traces if isinstance(one, dict)], {"session_id": row.get("id")}
+        within = [one for one in traces if isinstance(one, dict)]
+        known = {"session_id": row.get("id"), "scores": row.get("scores")}
     elif "type" in row:
         within = []
         if str(row["type"]).upper() == "GENERATION":
@@ -90,7 +92,9 @@ def _calls_in(row: Row, place: SourceLocation, **known: Any) -> Iterator[tuple[S
     else:
         if isinstance(trace := row.get("trace"), dict):
             row = {**{_snake(name): value for name, value in trace.items()}, **row}
-        known = {"trace_id": row.get("id"), "session_id": row.get("session_id")}
+        known = {
+            "trace_id": row.get("id"), "session_id": row.get("session_id"), "scores": row.get("scores"),
+        }  # fmt: skip
         observations = row.get("observations")  # in a list of traces these are ids
         within = [one for one in observations or () if isinstance(one, dict)]
         if not any(str(one.get("type")).upper() == "GENERATION" for one in within):
@@ -112,11 +116,22 @@ def _call(row: Row, place: SourceLocation) -> ModelCall | tuple[str, DatasetErro
             place=place,
             messages=messages_in(row.get("input"), place, f"{at}input"),
             answers=messages_in(row.get("output"), place, f"{at}output", "assistant"),
+            scores=list(_scores(parse_json_value(row.get("scores")))),
         )
     except DatasetError as error:
         return conversation, error
     call.set_times(started, row.get("end_time"))
     return call
+
+
+def _scores(listed: Any) -> Iterator[dict[str, Any]]:
+    for score in listed if isinstance(listed, list) else ():
+        if isinstance(score, dict) and isinstance(score.get("name"), str):
+            row = {_snake(name): value for name, value in score.items()}
+            # Of categories the value is a number without a meaning.
+            value = row.get("string_value") if row.get("string_value") is not None else row.get("value")
+            if value is not None:
+                yield {"name": row["name"], "value": value}
 
 
 def _snake(name: str) -> str:

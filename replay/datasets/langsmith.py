@@ -9,6 +9,8 @@ https://docs.langchain.com/langsmith/run-data-format.
   or of any in its trace. Without one a trace is a conversation of its own.
 - A conversation without any has the root runs of its traces as calls, with their own inputs and outputs.
 - An example of a data set is a conversation with one call: ``inputs`` and ``outputs``.
+- The feedback on a thread's runs is kept in the metadata, as ``scores``: each with ``name`` and the mean
+  ``value``.
 """
 
 from __future__ import annotations
@@ -47,6 +49,16 @@ class _Run(msgspec.Struct):
     dotted_order: str | None = None
     parent_run_id: str | None = None
     extra: Any = None
+    feedback_stats: Any = None
+
+    @property
+    def scores(self) -> list[dict[str, Any]]:
+        stats = parse_json_value(self.feedback_stats)
+        return [
+            {"name": key, "value": stat["avg"]}
+            for key, stat in (stats.items() if isinstance(stats, dict) else ())
+            if isinstance(stat, dict) and isinstance(stat.get("avg"), int | float)
+        ]
 
     @property
     def thread(self) -> str | None:
@@ -55,7 +67,9 @@ class _Run(msgspec.Struct):
                 return next((str(metadata[name]) for name in _THREAD if metadata.get(name)), None)
         return None
 
-    def call(self, conversation: str, place: SourceLocation) -> ModelCall | tuple[str, DatasetError]:
+    def call(
+        self, conversation: str, place: SourceLocation, scores: Sequence[dict[str, Any]]
+    ) -> ModelCall | tuple[str, DatasetError]:
         try:
             messages = messages_in(self.inputs, place, "inputs")
             answers = messages_in(self.outputs, place, "outputs", "assistant")
@@ -69,6 +83,7 @@ class _Run(msgspec.Struct):
             place=place,
             messages=messages,
             answers=answers[max(asked, default=0) :],
+            scores=scores,
         )
         call.set_times(self.start_time, self.end_time)
         return call
@@ -103,14 +118,25 @@ class LangSmithReader:
         if not calls and not faults:
             wanted = f'called "{self.name}"' if self.name else "of the type llm, and no root run"
             raise DatasetError(f"has no run {wanted}", path=str(path))
-        yield from conversations_of(run.call(conversation, place) for conversation, place, run in calls)
+        scores: dict[str, list[dict[str, Any]]] = {}  # what people say mostly stands at a thread's root runs
+        for conversation, _, run in self._threads(runs):
+            scores.setdefault(conversation, []).extend(run.scores)
+        yield from conversations_of(
+            run.call(conversation, place, scores[conversation]) for conversation, place, run in calls
+        )
 
-    def _calls(self, runs: Sequence[tuple[SourceLocation, _Run]]) -> list[tuple[str, SourceLocation, _Run]]:
+    @staticmethod
+    def _threads(runs: Sequence[tuple[SourceLocation, _Run]]) -> list[tuple[str, SourceLocation, _Run]]:
+        """Return each run with the conversation that it belongs to."""
         threads = {run.trace_id: run.thread for _, run in runs if run.trace_id and run.thread}
         found = []
         for place, run in runs:
             own = run.trace_id or run.id or f"{place.path.name}:{place.item or place.line}"
             found.append((run.thread or threads.get(run.trace_id or "") or own, place, run))
+        return found
+
+    def _calls(self, runs: Sequence[tuple[SourceLocation, _Run]]) -> list[tuple[str, SourceLocation, _Run]]:
+        found = self._threads(runs)
         if self.name is not None:
             return [one for one in found if one[2].name == self.name]
         of_models = {conversation for conversation, _, run in found if run.run_type == "llm"}

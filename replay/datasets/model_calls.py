@@ -50,6 +50,8 @@ class ModelCall:
     place: SourceLocation
     messages: list[TracedMessage]
     answers: list[TracedMessage]
+    scores: Sequence[dict[str, Any]] = ()
+    """What people or checks said of it, each with a ``name`` and a ``value``."""
 
     def set_times(self, started: Any, ended: Any) -> None:
         """The last question came when the call *started*, its answers when it *ended*; None where unknown."""
@@ -121,4 +123,8 @@ def _build(calls: list[ModelCall], place: SourceLocation) -> Conversation:
     story = ChatLogParser()
     for one in told.messages:
         story.tell(one.role, one.said, one.at)
-    return story.conversation(calls[0].conversation, {}, place)
+    scores: list[dict[str, Any]] = []
+    for score in (score for call in calls for score in call.scores):
+        if score not in scores:  # those of a trace stand at each of its calls
+            scores.append(score)
+    return story.conversation(calls[0].conversation, {"scores": scores} if scores else {}, place)

@@ -12,6 +12,8 @@ or as JSON text.
 - Calls of models count. Spans of agents, which repeat what their calls of models have, count only in
   conversations without any.
 - Of several choices the first is the answer, as the program had to take one.
+- Events ``gen_ai.evaluation.result`` on these spans are kept in the metadata, as ``scores``: each with
+  ``name`` and the label, or else the score, as ``value``.
 """
 
 from __future__ import annotations
@@ -39,6 +41,7 @@ _CONVERSATION = "gen_ai.conversation.id"
 _INSTRUCTIONS = "gen_ai.system_instructions"
 _INPUT = "gen_ai.input.messages"
 _OUTPUT = "gen_ai.output.messages"
+_EVALUATION = "gen_ai.evaluation"
 _NO_MODEL = ("invoke_agent", "create_agent", "invoke_workflow", "execute_tool", "embeddings", "retrieval")
 _ROLES = ("system", "developer", "user", "assistant", "tool")
 
@@ -128,6 +131,7 @@ class _MessageSpan:
             place=self.place,
             messages=messages,
             answers=answers,
+            scores=list(_scores(self.span)),
         )
         call.set_times(started or None, ended or None)
         return call
@@ -237,6 +241,14 @@ def _calls(given: Iterable[_MessageSpan]) -> Iterator[ModelCall | tuple[str, Dat
             yield one.call()
         except DatasetError as error:
             yield one.conversation, error
+
+
+def _scores(span: _Span) -> Iterator[dict[str, Any]]:
+    for event in span.events:
+        attributes = {one.key: _plain(one.value) for one in event.attributes}
+        value = attributes.get(f"{_EVALUATION}.score.label", attributes.get(f"{_EVALUATION}.score.value"))
+        if (name := attributes.get(f"{_EVALUATION}.name")) and value is not None:
+            yield {"name": str(name), "value": value}
 
 
 def _attributes(span: _Span) -> dict[str, Any]:

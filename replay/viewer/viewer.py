@@ -33,7 +33,7 @@ from replay.viewer.overview import overview
 from replay.viewer.pages import render
 from replay.viewer.people_view import people_view
 from replay.viewer.run_numbers import GateResult, RunNumbers
-from replay.web.access import bearer, cookie_of, is_loopback, is_token, token_to_cookie
+from replay.web.access import is_loopback, let_in_by_token
 from replay.web.app import Failure, Handler, add_assets, html, new_app
 from replay.web.server import serve
 
@@ -135,23 +135,13 @@ class Viewer:
         Raises:
             web.HTTPUnauthorized: it may have nothing.
         """
-        token = self._token
-        if token is None or request.path.startswith(STATIC):
+        if request.path.startswith(STATIC):
             return None
-        cookie = cookie_of(request, "replay-view")
-        if "token" in request.query:
-            if is_token(request.query["token"], token):
-                rest = [(name, value) for name, value in request.query.items() if name != "token"]
-                # One slash: with two it would lead to another host.
-                return token_to_cookie(
-                    cookie, token, "/" + str(request.rel_url.with_query(rest)).lstrip("/\\")
-                )
-        elif is_token(request.cookies.get(cookie), token) or is_token(
-            bearer(request.headers.get("Authorization")), token
-        ):
-            return None
-        raise web.HTTPUnauthorized(
-            reason="open the link that replay view printed: it holds the token to see the runs"
+        return let_in_by_token(
+            request,
+            self._token,
+            "replay-view",
+            "open the link that replay view printed: it holds the token to see the runs",
         )
 
     async def _runs(self, request: web.Request) -> web.Response:

@@ -145,6 +145,34 @@ def token_to_cookie(
     return response
 
 
+def let_in_by_token(request: web.Request, token: str | None, cookie: str, reason: str) -> web.Response | None:
+    """
+    Return what *request* gets in place of a page; None where it may have that.
+
+    Args:
+        request: What was asked.
+        token: What has to be shown: in the address, then in a cookie or a header; None lets everybody in.
+        cookie: The cookie's name, without the server's port.
+        reason: What whoever doesn't show it is told.
+
+    Raises:
+        web.HTTPUnauthorized: it may have nothing.
+    """
+    if token is None:
+        return None
+    name = cookie_of(request, cookie)
+    if "token" in request.query:
+        if is_token(request.query["token"], token):
+            rest = [(key, value) for key, value in request.query.items() if key != "token"]
+            # One slash: with two it would lead to another host.
+            return token_to_cookie(name, token, "/" + str(request.rel_url.with_query(rest)).lstrip("/\\"))
+    elif is_token(request.cookies.get(name), token) or is_token(
+        bearer(request.headers.get("Authorization")), token
+    ):
+        return None
+    raise web.HTTPUnauthorized(reason=reason)
+
+
 def _reached(request: web.Request) -> tuple[str, int]:
     """Return the address and port at which *request* came."""
     transport = request.transport

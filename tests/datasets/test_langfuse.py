@@ -169,3 +169,24 @@ def test_an_export_without_calls_says_so(tmp_path):
 
     with pytest.raises(DatasetError, match="has no observation of the type GENERATION"):
         list(LangfuseReader().read(path))
+
+
+def test_scores_of_a_trace_are_kept_once(tmp_path):
+    """Of categories the word, as an export has it beside a number."""
+    scores = [
+        {"name": "user-feedback", "value": 0, "dataType": "NUMERIC"},
+        {"name": "tone", "value": 1, "stringValue": "rude", "dataType": "CATEGORICAL"},
+        {"value": 3},
+    ]
+    trace = {
+        "id": "t",
+        "sessionId": "s",
+        "timestamp": "2024-05-29T13:46:00Z",
+        "observations": [camel(FIRST), camel(SECOND)],
+        "scores": scores,
+    }
+    found = only(LangfuseReader(), json_file(tmp_path / "trace.json", trace))
+    assert found.metadata["scores"] == [
+        {"name": "user-feedback", "value": 0},
+        {"name": "tone", "value": "rude"},
+    ]

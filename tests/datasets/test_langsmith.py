@@ -173,3 +173,14 @@ def test_an_export_without_calls_says_so(tmp_path):
 
     with pytest.raises(DatasetError, match="has no run of the type llm, and no root run"):
         list(LangSmithReader().read(path))
+
+
+def test_feedback_on_a_root_run_is_the_conversations(tmp_path):
+    stats = {"user_score": {"n": 1, "avg": 0.0}, "category": {"n": 1, "avg": None}}
+    rows = [
+        FIRST | {"id": "t1", "parent_run_id": None, "run_type": "chain", "feedback_stats": stats},
+        FIRST,
+        SECOND,
+    ]
+    found = only(LangSmithReader(), json_lines_file(tmp_path / "runs.jsonl", rows))
+    assert found.metadata["scores"] == [{"name": "user_score", "value": 0.0}]

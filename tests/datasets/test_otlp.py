@@ -254,3 +254,25 @@ def test_events_in_the_same_file_are_passed_over(tmp_path):
     path = json_lines_file(tmp_path / "spans.jsonl", [FIRST, {"resourceLogs": []}, SECOND])
     assert OtlpReader().recognizes(path, path.read_bytes())
     assert [conversation.id for conversation in OtlpReader().read(path)] == ["a", "b"]
+
+
+def test_evaluations_of_a_span_are_kept(tmp_path):
+    names = "gen_ai.evaluation.name", "gen_ai.evaluation.score.value", "gen_ai.evaluation.score.label"
+    given = ["Relevance", 0.1, "fail"], ["Length", 4.0, None]
+    kinds = "stringValue", "doubleValue", "stringValue"
+    events = [
+        {
+            "name": "gen_ai.evaluation.result",
+            "attributes": [
+                {"key": key, "value": {kind: value}}
+                for key, kind, value in zip(names, kinds, row, strict=True)
+                if value is not None
+            ],
+        }
+        for row in given
+    ]
+    found = read(tmp_path, span(1, [WHO], [OKAFOR]) | {"events": events})
+    assert found.metadata["scores"] == [
+        {"name": "Relevance", "value": "fail"},
+        {"name": "Length", "value": 4.0},
+    ]

@@ -92,6 +92,13 @@ def issuer_of_key(text: str) -> str | None:
     return list(_ISSUED)[found.lastindex - 1] if found and found.lastindex else None
 
 
+def key_spans(text: str) -> Iterator[tuple[int, int]]:
+    """Yield (begin, end) of each key in *text* that an issuer's prefix, a header or an address gives away."""
+    yield from (found.span() for found in _ISSUED_KEY.finditer(text))
+    yield from (found.span() for found in _BEARER.finditer(text) if looks_random(found[1]))
+    yield from (found.span(1) for found in _PASSWORD_IN_URL.finditer(text))
+
+
 def secret_in(text: str) -> str | None:
     """Return the kind of secret that *text* holds, whatever its setting is called; None for none."""
     if issued := issuer_of_key(text):

@@ -1,0 +1,45 @@
+"""What a JSON value is by the key that it stands under."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from replay.collecting.personal_data import Kind
+
+_KEYS: Mapping[Kind, str] = {
+    "secret": r"password|passwd|pwd|secret|token|api_?key|authorization|auth|cookie|session_?key|credentials?"
+    r"|pin|cvv|cvc|otp",
+    "email": r"e_?mails?",
+    "phone": r"(?:tele)?phone|mobile|cell|fax|msisdn|whatsapp|tel",
+    "birth-date": r"dob|birth_?da(?:te|y)|date_of_birth|born|birth",
+    "national-id": r"ssn|nino|national_id|tax_id|social_security|nhs|passport_id|id_?card|bsn|cpf",
+    "passport": r"passport",
+    "card": r"card|pan|credit_?card|cc",
+    "account": r"iban|bic|account_?(?:number|no)|sort_?code|routing|bank_?account",
+    "ip": r"ip|ip_?addr(?:ess)?|remote_addr|client_ip",
+    "address": r"address|street|line_?\d|address_?(?:line)?_?\d?|zip|zip_?code|post_?code|postal_?code"
+    r"|latitude|longitude|lat|lng|lon|shipping|billing",
+    "name": r"(?:first|last|full|given|family|middle|sur|customer|user|client|contact|display|nick|maiden"
+    r"|passenger|patient|guest|holder|recipient|sender|agent|owner|account_holder|card_holder)_?name"
+    r"|first|last|given|family|surname|passengers?|recipient|cardholder|author|customer|assignee|contact|agent",
+    "number": r"id|ids|uuid|guid|number|no|ref|reference|order|ticket|case|booking|invoice|tracking"
+    r"|customer_?number|reservation|confirmation|locator|pnr|policy|membership|user|login|handle|device",
+}
+_KEY_PATTERNS = {kind: re.compile(rf"(?:.*_)?(?:{words})s?", re.IGNORECASE) for kind, words in _KEYS.items()}
+
+
+_OF_THINGS = re.compile(
+    r"(?:flight|model|version|page|room|seat|gate|item|part|product|sku|category|tool|function|line|port"
+    r"|status|error|language|currency|plan|file|train|channel|task|store|brand)s?_"
+)
+"""Beginnings of keys whose numbers and names are things', and nobody's."""
+
+
+def kind_of_key(key: str) -> Kind | None:
+    """
+    Return what a JSON value under *key* is by the key alone, as ``customerName``; None if that doesn't say.
+    """
+    snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", key).replace("-", "_").replace(" ", "_").lower()
+    kind = next((kind for kind, pattern in _KEY_PATTERNS.items() if pattern.fullmatch(snake)), None)
+    return None if kind in ("number", "name") and _OF_THINGS.match(snake) else kind

@@ -1,0 +1,1 @@
+"""A suite looked through in a browser."""

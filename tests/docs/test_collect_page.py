@@ -1,0 +1,71 @@
+"""What docs/collect.md shows is what there is, its figures included."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+from replay.collecting.personal_data import KINDS
+from replay.collecting.rules_file import read_rules
+from tests.cli.command import replay_cli
+from tests.collecting.logs import write_logs
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "collect.md").read_text("utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)
+
+
+def test_every_kind_is_on_the_page():
+    listed = re.findall(r"^\| `([a-z-]+)` \|", PAGE.partition("## Personal data")[2], re.MULTILINE)
+    assert tuple(listed) == KINDS
+
+
+def test_the_commands_run(tmp_path):
+    (tmp_path / "logs").mkdir()
+    write_logs(tmp_path / "logs" / "shop.jsonl")
+    commands = [line.split() for line in re.findall(r"^    replay (.*)$", PAGE, re.MULTILINE)]
+    assert [command[0] for command in commands] == ["collect", "collect", "run"]
+    for command in (commands[0], commands[2]):
+        done = replay_cli(*command, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+    files = {path.name for path in (tmp_path / "suite").iterdir()}
+    named = set(re.findall(r"`([\w-]+\.(?:jsonl|yaml|md|txt))`", PAGE.partition("Beside the suite")[0]))
+    assert files == named - {"dropped.jsonl"}
+    assert (tmp_path / "suite-replaced.jsonl").exists()
+
+
+def test_the_rules_can_be_read(tmp_path):
+    (text,) = blocks("yaml")
+    (tmp_path / "rules.yaml").write_text(text, "utf-8")
+    assert read_rules(tmp_path / "rules.yaml").keep == {"acme", "lutetia"}
+
+
+def test_the_program_runs(tmp_path, monkeypatch):
+    write_logs(tmp_path / "shop.jsonl")
+    monkeypatch.chdir(tmp_path)
+    (program,) = blocks("python")
+    exec(program, found := {})
+    assert len(found["suite"].conversations) == 4
+
+
+def test_the_figures_are_those_of_the_benchmark():
+    """Names come from libraries: with another version of Faker than the page's they may differ a bit."""
+    done = subprocess.run(
+        [sys.executable, "benchmarks/personal_data.py"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    rows = re.findall(r"^([a-z-]+) +(\d+) +(\d+) +\S+ +\d+ +(\S+)$", done.stdout, re.MULTILINE)
+    found = {kind: int(found) / int(items) for kind, items, found, _ in rows}
+    assert len(found) == len(KINDS) + 1
+    assert found["all"] >= 0.97
+    (named,) = re.findall(r"Faker ([\d.]+\d)", PAGE)
+    if version("faker") == named:
+        measured = {kind: f"{found} of {items}, {precision}" for kind, items, found, precision in rows}
+        traps = re.search(r"traps left alone: (\d+ of \d+)", done.stdout)[1]
+        table = re.findall(r"^\| ([a-z -]+) \| [^|]+ \| ([^|]+) \| [^|]+ \| [^|]+ \|$", PAGE, re.MULTILINE)
+        assert dict(table[1:]) == measured | {"traps left alone": traps}
