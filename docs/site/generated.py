@@ -41,6 +41,7 @@ PROTOCOLS: dict[str, Sequence[str]] = {
     "A resolver": ("replay.coreference.reading.resolver.Resolver",
                    "replay.coreference.reading.resolver.MentionReader"),
 }  # fmt: skip
+BOOST = 0.2
 
 
 def on_files(files: Files, *, config: MkDocsConfig) -> Files:
@@ -53,6 +54,8 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
         "python": python_page(),
     }
     for name, text in pages.items():
+        # The tables hold so many words that they would come first for any question.
+        text = f"---\nsearch:\n  boost: {BOOST}\n---\n\n{text}"
         files.append(File.generated(config, f"reference/{name}.md", content=text))
     return files
 
