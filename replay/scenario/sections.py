@@ -123,7 +123,7 @@ class PlaySection(Section):
     timeout_s: PositiveSeconds = 60.0
     """For each attempt of a question."""
     attempts: Attempts = 4
-    """Attempts at most, the first included, after failures that may pass; under load 1 where it is left out."""
+    """Attempts at most, the first included, after failures that may pass; left out, 1 under load."""
     backoff_s: Seconds = 0.5
     """The longest pause before the second attempt, drawn from 0 on; doubled each time."""
     retry_budget_s: Seconds = 60.0

@@ -102,13 +102,20 @@ def test_the_reference_has_every_verb_and_every_plug_in_that_ships(site):
                 assert f'id="{kind}-{name}"' in found["reference/shipped-plug-ins"], name
 
 
-def test_every_key_of_a_scenario_says_what_it_means(site):
-    page = pages(site)["reference/scenario-keys"]
-    rows = re.findall(r"<tr>\n((?:<td.*?</td>\n)+)</tr>", page, re.DOTALL)
+@pytest.mark.parametrize(
+    ("page", "count", "known"),
+    [
+        ("scenario-keys", 120, {"play.stop_after", "assert.max_drop"}),
+        ("shipped-plug-ins", 200, {"base_url", "declining"}),
+    ],
+)
+def test_every_key_and_setting_says_what_it_means(site, page, count, known):
+    text = pages(site)[f"reference/{page}"]
+    rows = re.findall(r"<tr>\n((?:<td.*?</td>\n)+)</tr>", text, re.DOTALL)
     cells = [re.findall(r"<td[^>]*>(.*?)</td>", row, re.DOTALL) for row in rows]
-    assert len(cells) > 120
+    assert len(cells) > count
     assert [row[0] for row in cells if not row[3].strip()] == []
-    assert {"<code>play.stop_after</code>", "<code>assert.max_drop</code>"} <= {row[0] for row in cells}
+    assert {f"<code>{key}</code>" for key in known} <= {row[0] for row in cells}
 
 
 def test_llms_txt_names_every_page_of_the_navigation(site):
