@@ -81,7 +81,7 @@ async def play(
 def measured(run: replay.Run) -> dict[str, Any]:
     """What the run's records say of it."""
     records = run.records()
-    failed = [record for record in records if record.outcome != "answered"]
+    failed = [record for record in records if record.failed]
     if failed or not records:
         first = f", the first: {failed[0].error}" if failed else ""
         sys.exit(f"{len(failed)} of {len(records)} asks were not answered{first}")
@@ -98,6 +98,9 @@ def measured(run: replay.Run) -> dict[str, Any]:
         "lateness_ms": quantiles_ms([timing.lateness_s for timing, _ in asks]),
         "ttft_ms": quantiles_ms(first_tokens),
         "planning_ms": quantiles_ms(list(planning_s(records))),
+        "exchanges": sum(record.exchanges for record in records),
+        "invalid": sum(record.drift is not None and record.drift.invalid for record in records),
+        "touched": sum(bool(record.interventions) for record in records),
     }
 
 

@@ -5,6 +5,7 @@ Turns per second of one core: the bare aiohttp loop, our engine and Locust, side
     python benchmarks/throughput.py --data canard_train.json   # its conversations and answers
     python benchmarks/throughput.py --history                  # cost by turns and by concurrency
     python benchmarks/throughput.py --planning                 # what `rewrite` puts between two turns
+    python benchmarks/throughput.py --users --requests 5000    # `react` with the user `rules`, by `rewrite`
     python benchmarks/throughput.py --workers 2                # both cores, against one: play.workers
     python benchmarks/throughput.py --workers 2 --under-load   # the same of a load run: load.workers
 
@@ -241,6 +242,33 @@ def by_planning(options: argparse.Namespace, on: Cores) -> None:
     print("\nBetween an answer and the next question\n\n" + "\n".join(table(head, rows)), flush=True)
 
 
+def by_users(options: argparse.Namespace, on: Cores) -> None:
+    """Play the same conversations under ``rewrite`` and ``react``; print what a user takes of the speed."""
+    load = Load(requests=options.requests, connections=options.connections, turns=options.turns)
+    pair = [ours(policy, "--policy", policy) for policy in ("rewrite", "react")]
+    with server("--answers", str(load.requests), on=on.server) as fast:
+        measured = rounds(
+            pair,
+            options.rounds,
+            lambda client: run_client(client, fast.url, load, on.client, options.at_most_s),
+            told,
+        )
+    wall = ratios(measured, per_second, "rewrite")
+    by_cpu = ratios(measured, lambda result: 1 / cpu_us(result), "rewrite")
+    rows = [
+        (
+            name,
+            Spread.of([per_second(result) for result in results]).shown(),
+            wall[name].shown(".2f"),
+            by_cpu[name].shown(".2f"),
+            *(f"{results[-1][key]:,}" for key in ("requests", "exchanges", "invalid", "touched")),
+        )
+        for name, results in measured.items()
+    ]
+    head = ("policy", "turns/s", "of rewrite", "by CPU", "turns", "exchanges", "drifted", "with a user")
+    print(f"\n{load.requests // load.turns:,} conversations\n\n" + "\n".join(table(head, rows)), flush=True)
+
+
 def by_workers(options: argparse.Namespace) -> None:
     """One process on one core against several on as many, the server beside them."""
     count = options.workers
@@ -306,6 +334,7 @@ def main() -> None:
     parser.add_argument("--data", metavar="FILE", help="play its conversations, not made-up ones")
     parser.add_argument("--history", action="store_true", help="cost by turns and by concurrency instead")
     parser.add_argument("--planning", action="store_true", help="what policies put between two turns instead")
+    parser.add_argument("--users", action="store_true", help="what a user takes of the speed instead")
     parser.add_argument("--workers", type=int, help="compare this many processes with one instead")
     parser.add_argument("--under-load", action="store_true", help="our engine through a `load` section")
     parser.add_argument("--json", metavar="FILE", help="keep everything that was measured there")
@@ -316,6 +345,8 @@ def main() -> None:
         by_shape(options, on)
     elif options.planning:
         by_planning(options, on)
+    elif options.users:
+        by_users(options, on)
     elif options.workers:
         by_workers(options)
     else:

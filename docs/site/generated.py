@@ -253,7 +253,7 @@ def scenario_page() -> str:
 
 # Plug-ins
 
-_PROVIDED = ("folder", "detector", "price_table", "panel_name", "seed", "builder")
+_PROVIDED = ("folder", "detector", "price_table", "panel_name")
 
 
 def plugins_page() -> str:

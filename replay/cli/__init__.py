@@ -22,6 +22,7 @@ import replay
 from replay.clash import SENTENCE, is_ours
 from replay.cli.agree import agree
 from replay.cli.compare import compare
+from replay.cli.data import data
 from replay.cli.drift import drift
 from replay.cli.export import export
 from replay.cli.init import init
@@ -41,6 +42,7 @@ from replay.cli.serve import serve
 from replay.cli.signals import install_signal_handlers
 from replay.cli.stress import stress
 from replay.cli.study import study
+from replay.cli.synthesize import synthesize
 from replay.cli.validate import validate
 from replay.cli.verb_help import VERB_HELP, PanelGroup
 from replay.cli.view import view
@@ -77,12 +79,15 @@ for _verb in (
     judge_file,
     drift,
     rewrite,
+    synthesize,
     serve,
 ):
     _name = _verb.__name__.replace("_", "-")
     _help = VERB_HELP[_name]
     app.command(_name, cls=Verb, short_help=_help.summary, rich_help_panel=_help.panel)(_verb)
-app.add_typer(study, short_help=VERB_HELP["study"].summary, rich_help_panel=VERB_HELP["study"].panel)
+for _group in (data, study):
+    _help = VERB_HELP[str(_group.info.name)]
+    app.add_typer(_group, short_help=_help.summary, rich_help_panel=_help.panel)
 
 
 @app.callback(invoke_without_command=True)

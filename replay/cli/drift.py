@@ -58,6 +58,7 @@ def drift(
     from replay.core.errors import InputError
     from replay.core.settings.yaml_lines import parse
     from replay.datasets.loading import expand, read_conversations
+    from replay.report.numbers import count_text
     from replay.runs.logged_drift import drift as judged
 
     value, _, faults = parse(section or "{}")
@@ -78,7 +79,10 @@ def drift(
     for reason, count in found.by_depth()[-1].unjudged.items() if found.records else ():
         echo(f"{count} not judged: {reason}", err=True)
     if edited := sum(row["asked"] != row["question"] for row in found.rows()):
-        echo(f"{edited} questions were put otherwise in the logs than recorded", err=True)
+        questions = count_text(edited, "question", ("was", "were"))
+        echo(f"{questions} put otherwise in the logs than recorded", err=True)
     if found.left_out:
-        echo(f"{found.left_out} conversations of the gold data are not in the logs", err=True)
+        left_out = count_text(found.left_out, "conversation")
+        are = "is" if found.left_out == 1 else "are"
+        echo(f"{left_out} of the gold data {are} not in the logs", err=True)
     echo(found.signature, err=True)

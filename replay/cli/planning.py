@@ -23,6 +23,7 @@ def show_plan(file: ScenarioFile, *, as_json: bool) -> None:
         InputError: it is a load run, or something in it or its data can't be used.
     """
     from replay.core.errors import InputError
+    from replay.report.numbers import count_text
     from replay.results.resolver_asks import estimate_resolver, planned_turns
     from replay.results.user_asks import estimate_users
     from replay.scenario.assembly import assemble
@@ -43,7 +44,8 @@ def show_plan(file: ScenarioFile, *, as_json: bool) -> None:
             }
         )
         return
-    echo(f"each system: {turns * policies:,} questions at most ({turns:,} turns, policies: {policies})")
+    counted = f"{count_text(turns, 'turn')}, policies: {policies}"
+    echo(f"each system: {count_text(turns * policies, 'question')} at most ({counted})")
     if resolver is not None:
         from replay.cli.judging import print_estimates
 

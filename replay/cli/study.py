@@ -27,7 +27,7 @@ study: typer.Typer = typer.Typer(
 )
 
 PresetArgument = Annotated[
-    str, typer.Argument(metavar="PRESET", help="mahueval, convqa, rating, compare or drift.")
+    str, typer.Argument(metavar="PRESET", help="mahueval, convqa, rating, compare, drift or wording.")
 ]
 
 

@@ -30,6 +30,7 @@ def validate(
     Asks no system anything, and runs no code that the scenario names.
     """
     from replay.core.errors import DatasetError, InputError, ScenarioError
+    from replay.report.numbers import count_text
     from replay.runs.launch import load_scenario
     from replay.scenario.assembly import try_assemble
     from replay.scenario.expected_checks import ExpectedChecks
@@ -52,7 +53,8 @@ def validate(
         listed = "\n".join(f"  {fault}" for fault in faults[:20])
         more = f"\n  ... and {len(faults) - 20} more" if len(faults) > 20 else ""
         raise InputError(
-            f"{file.source}: {len(faults)} conversations can't be read (--skip-bad goes on without them)\n"
+            f"{file.source}: {count_text(len(faults), 'conversation')} can't be read (--skip-bad goes on "
+            "without them)\n"
             f"{listed}{more}"
         )
     if data:
@@ -61,7 +63,8 @@ def validate(
     echo(f"{file.source}: fine")
     if data:
         bad = f", {len(faults)} can't be read and will be skipped" if faults else ""
-        echo(f"  data      {found.conversations} conversations, {found.turns} turns{bad}")
+        counted = f"{count_text(found.conversations, 'conversation')}, {count_text(found.turns, 'turn')}"
+        echo(f"  data      {counted}{bad}")
         for remark in (*found.remarks(), *expected.remarks()):
             echo(f"            {remark}")
     for system in assembly.systems:

@@ -131,6 +131,26 @@ VERB_HELP: dict[str, VerbHelp] = {
             "replay rewrite quac.json --format quac --limit 50 --native --out talks.jsonl",
         ),
     ),
+    "synthesize": VerbHelp(
+        "Data",
+        "Make conversations from documents.",
+        ("replay synthesize docs", "replay synthesize 'docs/*.md' -n 200 --turns 6 --out ours.jsonl"),
+    ),
+    "data": VerbHelp(
+        "Data",
+        "Show what a data set is made of, or two side by side.",
+        ("replay data stats talks.jsonl", "replay data compare talks.jsonl quac.json --plot data.pdf"),
+    ),
+    "data stats": VerbHelp(
+        "Data",
+        "Count a data set's questions by kind, length and depth.",
+        ("replay data stats talks.jsonl", "replay data stats quac.json --format quac --markdown"),
+    ),
+    "data compare": VerbHelp(
+        "Data",
+        "Show two data sets' figures side by side.",
+        ("replay data compare talks.jsonl quac.json", "replay data compare a.jsonl b.jsonl --plot data.svg"),
+    ),
     "study": VerbHelp(
         "People",
         "Let people talk with systems and judge them.",

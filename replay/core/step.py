@@ -31,8 +31,15 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class UnfinishedTurn(msgspec.Struct, frozen=True, kw_only=True):
-    """A turn whose loop of tool calls was interrupted."""
+    """A turn that was interrupted: while it was asked as a user worded it, or while tools were called."""
 
     asked: str
     """The question as asked: steps are of no use behind another one."""
     steps: tuple[Step, ...]
+    """The first may be the question itself, where a user worded it."""
+
+    @property
+    def opening(self) -> Intervention | None:
+        """The intervention in place of the recorded question; None where that was asked as it stands."""
+        done = self.steps[0].intervention if self.steps else None
+        return None if done is None or done.is_follow_up else done

@@ -16,7 +16,7 @@ from replay.datasets.arrow_rows import dataset_files
 from replay.datasets.data_file import check_is_plain, is_folder, missing, open_data
 from replay.datasets.json_rows import check_is_json
 from replay.datasets.place import SourceLocation
-from replay.datasets.reader import Reader
+from replay.datasets.reader import Reader, SetReader
 from replay.datasets.validation import check
 
 HEAD_BYTES = 64 * 1024
@@ -119,6 +119,9 @@ _MEMORY = Path("conversations in memory")
 
 
 def _all(paths: Sequence[Path], reader: Reader | None) -> Iterator[_Found]:
+    if isinstance(reader, SetReader) and len(paths) > 1:
+        yield from _all_together(paths, reader)
+        return
     known = _readers() if reader is None else {}
     for path in paths:
         number = 0
@@ -131,6 +134,13 @@ def _all(paths: Sequence[Path], reader: Reader | None) -> Iterator[_Found]:
                 raise DatasetError("holds no conversation; is it the right file?", path=str(path))
         except DatasetError as error:  # the file as a whole, or its rest
             yield path, number + 1, error
+
+
+def _all_together(paths: Sequence[Path], reader: SetReader) -> Iterator[_Found]:
+    try:
+        yield from _checked(reader.read_set(paths), paths[0])
+    except DatasetError as error:  # the files as a whole
+        yield paths[0], 1, error
 
 
 def _checked(all_found: Iterable[Conversation | DatasetError], path: Path) -> Iterator[_Found]:

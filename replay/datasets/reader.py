@@ -8,12 +8,26 @@ stop there or to skip, count and report it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from replay.core.conversation import Conversation
 from replay.core.errors import DatasetError
+
+
+@runtime_checkable
+class SetReader(Protocol):
+    """A reader whose conversations come from all files together, and not from one after the other."""
+
+    def read_set(self, paths: Sequence[Path]) -> Iterator[Conversation | DatasetError]:
+        """
+        Yield the conversations of *paths*, as ``Reader.read`` does those of one.
+
+        Raises:
+            DatasetError: the files as a whole can't be read.
+        """
+        ...
 
 
 @runtime_checkable

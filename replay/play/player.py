@@ -143,7 +143,7 @@ class Player:
                 with attributed_to(
                     'policy "%s" fails at turn %s of conversation "%s"', play.policy_name, *turn
                 ):
-                    planned = await play.policy.plan(conversation, depth, tuple(played))
+                    planned = await _plan(play, depth, tuple(played))
                 due = self._clock() if pacer is None else await pacer.next_due(depth, due, done)
                 if due is None:
                     return
@@ -226,7 +226,7 @@ class Player:
                 attempts.answered(attempt, outcome, times)
             return outcome, attempt, times
 
-        asked = self._new_or_resumed_turn(play, place, planned)
+        asked = await self._new_or_resumed_turn(play, place, planned)
         interventions = await converse(asked, ask, request, play, planned, before)
         outcome, times = asked.outcome, asked.times
         usage, cost_usd = asked.spent
@@ -256,7 +256,7 @@ class Player:
             started_at=self._started_at,
         )
 
-    def _new_or_resumed_turn(self, play: Play, place: TurnPlace, planned: PlannedTurn) -> ToolLoop:
+    async def _new_or_resumed_turn(self, play: Play, place: TurnPlace, planned: PlannedTurn) -> ToolLoop:
         """Return the turn at *place*, new or resumed from the steps of an earlier session."""
         system, keep, begun = play.system, self._options.keep_step, play.begun
         has_steps = system.tools is not None or reacting(play.policy) is not None
@@ -264,11 +264,23 @@ class Player:
         if not has_steps or keep is None or system.adapter.history == "server":
             return ToolLoop(self._clock, prices=system.prices)
         is_begun = begun and begun.asked == planned.question and place[3] == play.first_depth
+        steps = begun.steps if begun and is_begun else ()
+        openings = planned.interventions[:1]
+        if openings and not steps:
+            # What somebody was paid for, or has written, is durable before it is said.
+            question = Message(role="user", text=planned.question)
+            await keep(
+                place,
+                0,
+                planned.question,
+                Step(message=question, times_s=(0.0, 0.0), intervention=openings[0]),
+            )
+        first = len(openings)
         return ToolLoop(
             self._clock,
             prices=system.prices,
-            begun=begun.steps if begun and is_begun else (),
-            keep=lambda number, step: keep(place, number, planned.question, step),
+            begun=steps[first:],
+            keep=lambda number, step: keep(place, first + number, planned.question, step),
         )
 
     def _timing(self, due: float, times: WireTimes) -> Timing:
@@ -281,6 +293,19 @@ class Player:
             first_token_s=None if times.first_token is None else times.first_token - start,
             token_gaps_100us=times.token_gaps_100us,
         )
+
+
+async def _plan(play: Play, depth: int, played: Sequence[PlayedTurn]) -> PlannedTurn:
+    """Plan the turn at *depth*; where a user worded it in an earlier session, with these words."""
+    user = reacting(play.policy)
+    opening = play.begun.opening if play.begun and depth == play.first_depth else None
+    if user is None or opening is None:
+        return await play.policy.plan(play.conversation, depth, played)
+    planned = await user.plan_again(play.conversation, depth, played, opening)
+    if (view := getattr(play.policy, "view", None)) is None:
+        return planned
+    history, cut = view.apply(planned.history)
+    return replace(planned, history=history, history_cut=cut)
 
 
 def _skipped(play: Play, depth: int, planned: PlannedTurn, started_at: float | None) -> TurnRecord:

@@ -81,6 +81,19 @@ class Reacting(Protocol):
     *played* ends with the turn under way, with the reply; where the ask failed that has no answer.
     """
 
+    async def plan_again(
+        self, conversation: Conversation, depth: int, played: Sequence[PlayedTurn], done: Intervention
+    ) -> PlannedTurn:
+        """
+        Return the plan that was made with what the user has *done*, in an earlier session of the run.
+
+        *played* are the turns before it.
+
+        Raises:
+            ResolverError: the histories could not be compared.
+        """
+        ...
+
     def occasion(
         self,
         conversation: Conversation,

@@ -61,21 +61,26 @@ class ReactPolicy:
         return self
 
     async def plan(self, conversation: Conversation, depth: int, played: Sequence[PlayedTurn]) -> PlannedTurn:
-        recorded = conversation.turns[depth - 1].question
-        drift = (await self.detector.assess(conversation, depth, played)).drift
-        planned = PlannedTurn(question=recorded, history=own_history(played), edit="kept", drift=drift)
-        if not drift.invalid:
+        planned = await self._as_recorded(conversation, depth, played)
+        if planned.drift is None or not planned.drift.invalid:
             return planned
+        drift = planned.drift
         seen = SeenOccasion(
             occasion="drifted", evidence=f"{100 * drift.probability:.0f} % likely to have drifted"
         )
-        one = await self._word(conversation, depth, played, seen, drift)
-        if one.said is not None:
-            edit: Edit = "replaced" if one.source == "standalone" else "rewritten"
-            return replace(planned, question=one.said, edit=edit, interventions=(one,))
-        # What failed the tests says nothing of the question, which then is asked as it was recorded.
-        edit = "rewrite-failed" if one.rejected else "filtered"
-        return replace(planned, edit=edit, edit_note=one.note, interventions=(one,))
+        return _with_words(planned, await self._word(conversation, depth, played, seen, drift))
+
+    async def plan_again(
+        self, conversation: Conversation, depth: int, played: Sequence[PlayedTurn], done: Intervention
+    ) -> PlannedTurn:
+        return _with_words(await self._as_recorded(conversation, depth, played), done)
+
+    async def _as_recorded(
+        self, conversation: Conversation, depth: int, played: Sequence[PlayedTurn]
+    ) -> PlannedTurn:
+        recorded = conversation.turns[depth - 1].question
+        drift = (await self.detector.assess(conversation, depth, played)).drift
+        return PlannedTurn(question=recorded, history=own_history(played), edit="kept", drift=drift)
 
     def occasion(
         self,
@@ -203,6 +208,16 @@ class ReactPolicy:
         if drift.invalid:
             return "after what was really said it does not mean what the user wants; name what it is about"
         return None
+
+
+def _with_words(planned: PlannedTurn, one: Intervention) -> PlannedTurn:
+    """Return *planned* with what the user did in place of its question."""
+    if one.said is not None:
+        edit: Edit = "replaced" if one.source == "standalone" else "rewritten"
+        return replace(planned, question=one.said, edit=edit, interventions=(one,))
+    # What failed the tests says nothing of the question, which then is asked as it was recorded.
+    edit = "rewrite-failed" if one.rejected else "filtered"
+    return replace(planned, edit=edit, edit_note=one.note, interventions=(one,))
 
 
 def _misread(reply: str, said: str, drift: Drift) -> MentionDrift | None:

@@ -32,6 +32,7 @@ from replay.report.document import (
     Pairs,
     Paragraph,
     PlainLines,
+    ReportDocument,
     ReportSection,
     Table,
     with_remarks,
@@ -163,6 +164,12 @@ def comparison_markdown(
     return "\n".join(within(parts, most_chars, important=COMPARISON_IMPORTANT, where=COMPARISON_WHERE))
 
 
+def document_markdown(document: ReportDocument) -> str:
+    """Return all of *document* under its title."""
+    parts = _parts(document.title, document.sections)
+    return "\n".join(line for part in parts for line in (*part.head, *part.items, *part.foot))
+
+
 def _parts(title: Inline, sections: Sequence[ReportSection]) -> list[Part]:
     remarks = [remark for section in sections for remark in section.remarks]
     heading = Part(name="heading", head=[f"### {_inline(title)}", ""])
@@ -291,7 +298,9 @@ def markdown_table(columns: Sequence[TextColumn], *, named: int = 0) -> list[str
 def _head(name: str) -> str:
     counts = ("turns", "invalid %", "edited %", "failed", "unreached", "passed", "not looked at")
     compared = ("score", "A", "B", "B - A", "p", "p Holm")
-    ours = ("depth", "system", "policy", "checks", "cases", "incomplete", *counts, *compared)
+    data = ("Size", "Kinds of questions", "Question words", "Left out, by reason", "References")
+    columns = ("figures", "words", "anaphora %", "ellipsis %", "leaning %")
+    ours = ("depth", "system", "policy", "checks", "cases", "incomplete", *counts, *compared, *data, *columns)
     return name if name in ours else code(name, cell=True)
 
 

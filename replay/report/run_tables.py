@@ -17,6 +17,7 @@ from replay.report.columns import (
     score_cells,
     score_column,
 )
+from replay.report.numbers import count_text
 from replay.scorers.scorer import SHARE
 from replay.statistics.checks import CheckRow, Checks
 from replay.statistics.depth_row import DepthRow
@@ -133,7 +134,8 @@ def interval_note(table: DepthTable) -> str:
         return "no intervals: there were no resamples."
     return (
         f"in brackets: {100 * table.confidence:g} % interval, {METHOD_NAMES[table.method]} over "
-        f"{table.conversations:,} conversations, {table.resamples:,} resamples, seed {table.seed}."
+        f"{count_text(table.conversations, 'conversation')}, {table.resamples:,} resamples, "
+        f"seed {table.seed}."
     )
 
 

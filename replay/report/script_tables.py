@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from replay.report.columns import LAYOUTS, Layout, TextColumn, column, depth_column, score_column
 from replay.scorers.scorer import SHARE
-from replay.statistics.interventions import OCCASIONS, GroupInterventions
+from replay.statistics.interventions import OCCASIONS, Control, GroupInterventions
 from replay.statistics.script_survival import ScriptSurvival, SurvivalRow
 
 SURVIVAL_TITLE = "Script survival"
@@ -21,6 +21,12 @@ INTERVENTIONS_NOTE = (
     "(intents), exchanges stand beside it. Scores under different users can't be compared. On recorded "
     "answers (adapter scripted) each intervention is an error of the user's own."
 )
+
+_CONTROL_TEXTS: Mapping[Control, str] = {
+    "recorded": " It gave the recorded answers: that is the error rate of this program's own.",
+    "references": " It gave recorded answers, in part other references than the recorded history holds: "
+    "the error rate of this program's own is at most that.",
+}
 
 
 def survival_columns(found: Sequence[ScriptSurvival], layout: Layout = LAYOUTS[0]) -> list[TextColumn]:
@@ -73,4 +79,4 @@ def intervention_notes(found: Sequence[GroupInterventions]) -> Iterator[str]:
         said = f"{one.group}: a user did something in {turns}"
         cost = "" if not total.asks else f"; {total.asks:,} asks of its model"
         cost += "" if not total.asks or total.cost_usd is None else f", {total.cost_usd:.4g} USD"
-        yield f"{said}{cost}."
+        yield f"{said}{cost}.{_CONTROL_TEXTS[one.control] if one.control else ''}"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from replay.core.errors import AdapterError
 from replay.play.play import System
+from replay.report.numbers import count_text
 from replay.store.store import RunStore
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def _lost_worker_remarks(events: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     unfinished, restarted, aside = (
         sum(event.get(what, 0) for event in events) for what in ("unfinished", "restarted", "aside")
     )
-    counted = f", {unfinished:,} conversations," if unfinished else ""
+    counted = f", {count_text(unfinished, 'conversation')}," if unfinished else ""
     yield (
         f"Lost while they played: {'; '.join(dict.fromkeys(event['why'] for event in events))}. What was not "
         f"finished there{counted} went on elsewhere after the last stored turn; a question that was under "

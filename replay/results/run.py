@@ -261,12 +261,19 @@ class Run:
         with self.opened_once() as run:
             return run._report(resamples, method)
 
+    def policies_with_user(self) -> set[str]:
+        """Return the labels of the policies under which a user may word turns."""
+        with self._opened() as store:
+            signatures = version_signatures(played_by(store))
+        return {name for name, one in signatures.items() if one.startswith("policy:react")}
+
     def _report(self, resamples: int, method: IntervalMethod) -> Report:
         from replay.results.human_scores import people_of
         from replay.results.report_numbers import run_repeats, wording_agreements
         from replay.results.run_notes import run_notes
         from replay.statistics.checks import count_checks
-        from replay.statistics.interventions import count_interventions
+        from replay.statistics.group import Group
+        from replay.statistics.interventions import Control, count_interventions
         from replay.statistics.paired import policy_gaps
         from replay.statistics.run_numbers import Report, hidden_points
         from replay.statistics.script_survival import script_survival
@@ -274,15 +281,20 @@ class Run:
         records, columns = self._outlined()
         judged = self.judged()
         lags = self.state().lags
+        with_user = self.policies_with_user()
         with self._opened() as store:
             notes = (*run_notes(store, judged), *stored_scorers(store).remarks)
             people = people_of(store)
             checks = count_checks(store.checks())
             wording = wording_agreements(store.rewritten())
+            found = store.recorded_answers() if with_user else []
+            controls: dict[Group, Control] = {
+                Group(system, policy): "recorded" if is_first else "references"
+                for system, policy, is_first in found
+            }
             repeats = run_repeats(store, records, columns, resamples=resamples, method=method)
         seed = self._needed("seed")
         signatures = self.signatures()
-        reacting = {name for name, one in signatures.items() if one.startswith("policy:react")}
         gaps = policy_gaps(records, columns, resamples=resamples, seed=seed, method=method)
         return Report(
             table=self._table(records, columns, resamples, method),
@@ -295,7 +307,7 @@ class Run:
             remarks=notes,
             judges=tuple(msgspec.to_builtins(one) for one in judged),
             repeats=repeats,
-            interventions=count_interventions(records, reacting),
+            interventions=count_interventions(records, with_user, controls),
             survival=script_survival(records),
             people=people,
             checks=checks if checks.rows else None,

@@ -18,6 +18,7 @@ from replay.core.conversation import Conversation
 from replay.core.decoding import convert_to
 from replay.core.errors import DatasetError, ReplayError
 from replay.core.logs import log_event
+from replay.report.numbers import count_text
 from replay.results.repeats import REPEATS, planned_repeats, repeats_of
 from replay.scenario.assembly import Assembly
 from replay.scenario.expected_checks import ExpectedChecks
@@ -89,8 +90,7 @@ def _told(some: IdSample, one: str, several: str) -> str:
     if not some.count:
         return ""
     names = ", ".join([*(f'"{id}"' for id in some.first), *(["..."] if some.count > len(some.first) else [])])
-    conversations = f"conversation{'' if some.count == 1 else 's'}"
-    return f"{some.count:,} {conversations} {one if some.count == 1 else several} ({names})"
+    return f"{count_text(some.count, 'conversation', (one, several))} ({names})"
 
 
 def data_remarks(store: RunStore) -> list[str]:
@@ -98,7 +98,8 @@ def data_remarks(store: RunStore) -> list[str]:
     compared = [convert_to(one, DataChanges) for one in store.events(_COMPARED)]
     remarks = compared[-1].sentences(resume_command(store)) if compared else []
     if before := sum(one.taken_up for one in compared[:-1]):
-        remarks.append(f"Earlier resumes took up {before:,} conversations that were new in the data.")
+        counted = count_text(before, "conversation", ("that was", "that were"))
+        remarks.append(f"Earlier resumes took up {counted} new in the data.")
     return remarks
 
 

@@ -1,4 +1,4 @@
-"""What the users of a scenario would ask of their models, found out without asking."""
+"""What the users of a scenario would ask of their models, or of people, found out without asking."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from replay.policies.react import ATTEMPTS, ReactPolicy
 from replay.policies.viewed import ViewedPolicy
 from replay.scenario.assembly import Assembly
 from replay.users.llm import LlmUser
+from replay.users.user import PeopleUser
 
 COMPLETION_TOKENS = 30
 """About as long is what a user says."""
@@ -37,15 +38,37 @@ class UserEstimate:
         )
 
 
-def estimate_users(assembly: Assembly, turns: int) -> list[UserEstimate]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PeopleEstimate:
+    """What people would be given to word by one policy at most."""
+
+    policy: str
+    asked_in: str
+    """The study."""
+    turns_at_most: int
+
+    @property
+    def sentence(self) -> str:
+        """The same in words."""
+        return (
+            f"user of {self.policy}: people word {self.turns_at_most:,} turns at most, in {self.asked_in}; "
+            "none where the script fits, or that they have worded before"
+        )
+
+
+def estimate_users(assembly: Assembly, turns: int) -> list[UserEstimate | PeopleEstimate]:
     """Return what each policy's user would ask at most, of so many *turns* of each system."""
-    found = []
+    found: list[UserEstimate | PeopleEstimate] = []
     for label, policy in assembly.policies.items():
         inner = policy.policy if isinstance(policy, ViewedPolicy) else policy
-        if not isinstance(inner, ReactPolicy) or not isinstance(inner.user, LlmUser):
+        if not isinstance(inner, ReactPolicy):
             continue
         user = inner.user
         asks = turns * len(assembly.systems) * (1 + inner.extra) * ATTEMPTS
+        if isinstance(user, PeopleUser):
+            found.append(PeopleEstimate(policy=label, asked_in=user.asked_in, turns_at_most=asks))
+        if not isinstance(user, LlmUser):
+            continue
         tokens = round((len(user.prompt.text) + CONVERSATION_CHARACTERS) / CHARACTERS_PER_TOKEN)
         prices = user.model.prices
         found.append(

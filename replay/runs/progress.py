@@ -20,6 +20,7 @@ from replay.core.terminal import escape_unprintable, guard_streams, on_one_line
 from replay.load.counting import Count
 from replay.play.load.level import Level
 from replay.play.play import Play
+from replay.report.numbers import count_text
 from replay.report.printing import print_lines
 from replay.workers.status import WorkerProgress, in_one_line
 
@@ -130,7 +131,7 @@ class RunProgress:
     def drift_detected(self, drifts: Sequence[Drift], left: int | None) -> None:
         """Add late verdicts on drift to the counts; *left* plays still wait for theirs."""
         self._invalid += sum(drift.invalid for drift in drifts)
-        self._detecting = f"drift: {_some(left, 'conversation')} left to look at" if left else ""
+        self._detecting = f"drift: {count_text(left, 'conversation')} left to look at" if left else ""
         self._tell()
 
     def players(self, players: Sequence[WorkerProgress]) -> None:
@@ -204,20 +205,16 @@ class RunProgress:
         elif self._plays == 0 and self._turns:
             parts = [f"{count} turns"]
         elif self._turns or not (self._judging or self._detecting):
-            parts = [f"{_some(self._plays, 'conversation')} played", f"{count} turns ({rate:.0f}/s)"]
+            parts = [f"{count_text(self._plays, 'conversation')} played", f"{count} turns ({rate:.0f}/s)"]
         if (left_s := self._left_s) is not None:
             parts.append(f"about {_roughly(left_s)} left")
         if self._players and not self._judging:
             parts.append(self._players)
         if self._invalid:
-            parts.append(_some(self._invalid, "invalid question"))
+            parts.append(count_text(self._invalid, "invalid question"))
         if self._failed:
             parts.append(f"{self._failed} failed, last: {on_one_line(self._last_error)}")
         return ", ".join([*parts, *filter(None, (self._detecting, self._judging))])
-
-
-def _some(count: int, word: str) -> str:
-    return f"{count} {word}" if count == 1 else f"{count} {word}s"
 
 
 def _roughly(duration_s: float) -> str:

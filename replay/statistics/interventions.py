@@ -10,11 +10,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, get_args
+from types import MappingProxyType
+from typing import Any, Literal, get_args
 
 from replay.core.record import Occasion, TurnRecord
 from replay.statistics.group import Group, group_of, groups_in_order
 
+Control = Literal["recorded", "references"]
+"""``recorded``: the answers that the recorded history holds, so that each intervention is an error of the
+user's own. ``references``: other references among them, after which some questions really mean something
+else."""
 OCCASIONS: tuple[Occasion, ...] = get_args(Occasion)
 
 
@@ -48,6 +53,8 @@ class GroupInterventions:
     group: Group
     rows: tuple[InterventionRow, ...]
     """By depth, then all depths together."""
+    control: Control | None = None
+    """Of a system that gave recorded answers alone, so that users are to be measured by it."""
 
     @property
     def total(self) -> InterventionRow:
@@ -60,20 +67,28 @@ class GroupInterventions:
         return {
             "system": self.group.system,
             "policy": self.group.policy,
+            **({"control": self.control} if self.control else {}),
             "rows": [{**row, "occasions": dict(row["occasions"])} for row in rows],
         }
 
 
 def count_interventions(
-    records: Iterable[TurnRecord], policies: Collection[str]
+    records: Iterable[TurnRecord],
+    policies: Collection[str],
+    controls: Mapping[Group, Control] = MappingProxyType({}),
 ) -> tuple[GroupInterventions, ...]:
-    """Return the counts of each system under each of *policies*, the labels of those with a user."""
+    """
+    Return the counts of each system under each of *policies*, the labels of those with a user.
+
+    *controls* are systems under policies that gave recorded answers alone.
+    """
     turns: dict[Group, list[TurnRecord]] = {}
     for record in records:
         if record.policy in policies:
             turns.setdefault(group_of(record), []).append(record)
     return tuple(
-        GroupInterventions(group=group, rows=tuple(_rows(turns[group]))) for group in groups_in_order(turns)
+        GroupInterventions(group=group, rows=tuple(_rows(turns[group])), control=controls.get(group))
+        for group in groups_in_order(turns)
     )
 
 

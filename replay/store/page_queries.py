@@ -81,6 +81,11 @@ class RecordKey(NamedTuple):
 
 _NUMBER = "CAST(CASE value WHEN 'true' THEN 1 WHEN 'false' THEN 0 ELSE value END AS REAL)"
 """An observation that is a number, or a yes or no."""
+_INTERVENED = (
+    "t.interventions IS NOT NULL AND (?1 = '' OR EXISTS (SELECT 1 FROM json_each(t.interventions)"
+    " WHERE json_extract(value, '$.occasion') = ?1))"
+)
+"""A user did something in the turn; for one reason, unless that is empty."""
 
 
 class TurnScore(NamedTuple):
@@ -278,6 +283,30 @@ class RunBrowser:
         """Return all turns of one conversation, by system, policy and depth."""
         where = " WHERE t.conversation = CAST(? AS TEXT) ORDER BY t.system, t.policy, t.depth"
         rows = self._rows(schema.SELECT_RECORDS + where, [schema.to_bytes(conversation)])
+        return [schema.row_record(row) for row in rows]
+
+    def occasions(self) -> dict[str, int]:
+        """Return the number of interventions by reason."""
+        return dict(
+            self._rows(
+                "SELECT json_extract(value, '$.occasion') AS occasion, count(*)"
+                " FROM turn, json_each(turn.interventions) GROUP BY occasion"
+            )
+        )
+
+    def groups_with_interventions(self) -> list[tuple[str, str]]:
+        """Return the systems and policies under which a user did something."""
+        return self._rows("SELECT DISTINCT system, policy FROM turn WHERE interventions IS NOT NULL")
+
+    def count_turns_with_interventions(self, occasion: str) -> int:
+        """Return the number of turns in which a user did something, for the reason *occasion* if given."""
+        return int(self._rows(f"SELECT count(*) FROM turn t WHERE {_INTERVENED}", [occasion])[0][0])
+
+    def turns_with_interventions(self, occasion: str, *, first: int, count: int) -> list[TurnRecord]:
+        """Return *count* such turns at most, by conversation and depth, from number *first* on, from 0."""
+        order = "t.system, t.policy, t.conversation, t.depth"
+        where = f" WHERE {_INTERVENED} ORDER BY {order} LIMIT ?2 OFFSET ?3"
+        rows = self._rows(schema.SELECT_RECORDS + where, [occasion, count, first])
         return [schema.row_record(row) for row in rows]
 
     def scores(

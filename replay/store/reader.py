@@ -151,6 +151,18 @@ class RunReader:
             f" WHERE t.edit = 'rewritten' AND {standalone} IS NOT NULL ORDER BY t.rowid"
         )
 
+    def recorded_answers(self) -> list[tuple[str, str, bool]]:
+        """
+        Return each system and policy that gave recorded answers alone, and whether only the first references.
+        """
+        first = "min(answer = json_extract(gold_answers, '$[0]'))"
+        any_of_them = "min(answer IN (SELECT value FROM json_each(gold_answers)))"
+        rows = self.rows(
+            f"SELECT system, policy, {first} FROM turn WHERE outcome = 'answered' AND gold_answers != '[]'"
+            f" GROUP BY system, policy HAVING {any_of_them}"
+        )
+        return [(system, policy, bool(is_first)) for system, policy, is_first in rows]
+
     def contents(self) -> dict[str, str]:
         """Return the hash of each conversation's content by its id, in the order of the data."""
         return dict(self.rows("SELECT id, content FROM conversation ORDER BY position"))

@@ -91,6 +91,7 @@ class StudyDatabase:
         self._clock = clock
         self._lock = threading.RLock()
         self._known: StudyCache | None = None
+        self._seen_version = 0
         self._held = _hold(path) if write else None
         self._connection = connect(path)
         try:

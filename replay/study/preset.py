@@ -75,6 +75,11 @@ class Preset(ABC):
     added_item: ClassVar[type[msgspec.Struct] | None] = None
     """What a row of further items holds; None where none can be added."""
 
+    waiting: ClassVar[str] = (
+        "Your next task depends on work that others have not finished yet. Come back later, by the same link."
+    )
+    """What people read who have nothing to do just now."""
+
     # What it declares --------------------------------------------------------------------------------
 
     @property

@@ -12,9 +12,8 @@ from dataclasses import replace
 
 import msgspec
 
-from replay.store.schema import to_json
 from replay.study.database import StudyDatabase, seconds_between
-from replay.study.schema import sound, talk_turn_of
+from replay.study.schema import sound, sound_json, talk_turn_of
 from replay.study.steps import Answer
 from replay.study.tasks import Judgement, TalkTurn
 
@@ -50,7 +49,7 @@ class ResponseStore(StudyDatabase):
                     click,
                     assignment,
                     step,
-                    sound(to_json(answer)),
+                    sound_json(answer),
                     sound(comment),
                     at,
                     seconds,
@@ -69,6 +68,35 @@ class ResponseStore(StudyDatabase):
             steps = found.setdefault(row["assignment"], {})
             steps[row["step"]] = _judgement(row, steps.get(row["step"]))
         return found
+
+    def answer_to(self, task: int) -> Answer | None:
+        """
+        Return what was answered last on the one screen of *task*, once it is done; None before that.
+
+        Raises:
+            KeyError: there is no such task any more.
+        """
+        rows = self._rows(
+            "SELECT judgement.answer FROM task"
+            " LEFT JOIN assignment ON assignment.task = task.id AND assignment.state = 'done'"
+            " LEFT JOIN judgement ON judgement.assignment = assignment.id"
+            " WHERE task.id = ? ORDER BY judgement.id DESC LIMIT 1",
+            task,
+        )
+        if not rows:
+            raise KeyError(task)
+        answer: Answer | None = rows[0]["answer"] and msgspec.json.decode(rows[0]["answer"])
+        return answer
+
+    def answers_about(self, conversation: str) -> dict[int, Answer]:
+        """Return by assignment what was answered last in what is done about *conversation*."""
+        rows = self._rows(
+            "SELECT assignment.id, judgement.answer FROM judgement"
+            " JOIN assignment ON assignment.id = judgement.assignment AND assignment.state = 'done'"
+            " JOIN task ON task.id = assignment.task WHERE task.conversation = ? ORDER BY judgement.id",
+            conversation,
+        )
+        return {row["id"]: msgspec.json.decode(row["answer"]) for row in rows}
 
     # Talks -------------------------------------------------------------------------------------------
 
@@ -108,7 +136,7 @@ class ResponseStore(StudyDatabase):
             " latency_s = ? WHERE assignment = ? AND depth = ?",
             turn.outcome,
             None if turn.answer is None else sound(turn.answer),
-            sound(to_json(turn.passages)),
+            sound_json(turn.passages),
             None if turn.error is None else sound(turn.error),
             turn.attempts,
             turn.latency_s,

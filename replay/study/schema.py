@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import secrets
 import sqlite3
 from collections.abc import Mapping, Sequence
@@ -132,11 +133,19 @@ def sound(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
+def sound_json(value: Any) -> str:
+    """Return the JSON text of *value*, without lone surrogates, which no reader of ours would take."""
+    try:
+        return msgspec.json.encode(value).decode()
+    except UnicodeEncodeError:
+        return sound(json.dumps(msgspec.to_builtins(value), ensure_ascii=False))
+
+
 def task_row(task: NewTask) -> tuple[Any, ...]:
     """Return the values for ``INSERT_TASK``."""
     return (
         task.kind,
-        sound(to_json(task.content)),
+        sound_json(task.content),
         task.conversation,
         task.system,
         task.raters,

@@ -13,6 +13,10 @@ from replay.core.conversation import Passage
 from replay.core.history import Exchange
 
 Value = str | int
+WAY_OUT = "way_out"
+"""In place of a field: nothing was answered, by the button of the screen."""
+SWAYED = "the next screen shows something that could have swayed it"
+"""Why an answer stands that must not depend on what comes."""
 Answer = Mapping[str, Value]
 """By the field's name; a field that was left empty is missing."""
 
@@ -110,10 +114,12 @@ class StudyStep:
     heading: str
     blocks: tuple[Block, ...]
     fields: tuple[Field, ...]
-    final: bool = False
-    """What was answered stands: the screens behind it show what it must not depend on."""
+    final: str = ""
+    """Why what was answered stands, for people; empty where it can be changed."""
     alone: bool = False
     """Its task has no other screen, so that the study's own questions stand on it, too."""
+    way_out: str = ""
+    """The label of a button that answers nothing of all this; empty where there is none."""
 
 
 def written(form: Mapping[str, str], name: str) -> str:
@@ -125,6 +131,8 @@ def read_answer(step: StudyStep, form: Mapping[str, str]) -> tuple[dict[str, Val
     """Return the answers in *form* to the fields of *step*, and the faults in it; both by field name."""
     answer: dict[str, Value] = {}
     faults: dict[str, str] = {}
+    if step.way_out and form.get(WAY_OUT):
+        return {WAY_OUT: 1}, {}
     for field in step.fields:
         given = written(form, field.name)
         if not given:

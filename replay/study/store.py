@@ -1,5 +1,7 @@
 """
 A study's database: written before anything is confirmed on a screen, by one server, read while that goes on.
+
+Runs whose user people are add tasks meanwhile, each from a process of its own.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from replay.study.database import StudyCache
 from replay.study.erasure import ErasureReport, erase, rewrite_database
 from replay.study.passages import PassageIndex
 from replay.study.responses import ResponseStore
-from replay.study.schema import sound, task_row
+from replay.study.schema import sound_json, task_row
 from replay.study.tasks import (
     Assignment,
     AssignmentState,
@@ -45,7 +47,16 @@ class StudyStore(ResponseStore):
         # Whoever doesn't hold the study can't know what is written meanwhile.
         if self._known is None or self._held is None:
             self._known = StudyCache(self._connection)
+            self._seen_version = self._data_version()
+        elif (version := self._data_version()) != self._seen_version:
+            self._known.read_new_tasks()
+            self._seen_version = version
         return self._known
+
+    def _data_version(self) -> int:
+        """Return a number that changes with all that others write into the database."""
+        version: int = self._connection.execute("PRAGMA data_version").fetchone()[0]
+        return version
 
     def _raters_changed(self) -> None:
         """Every change of a row of ``rater`` comes by here."""
@@ -81,9 +92,7 @@ class StudyStore(ResponseStore):
         self._write("INSERT OR REPLACE INTO study VALUES (?, ?)", key, to_json(value))
 
     def add_event(self, kind: str, data: Mapping[str, Any]) -> None:
-        self._write(
-            "INSERT INTO event (at, kind, data) VALUES (?, ?, ?)", self.now(), kind, sound(to_json(data))
-        )
+        self._write("INSERT INTO event (at, kind, data) VALUES (?, ?, ?)", self.now(), kind, sound_json(data))
 
     def events(self, kind: str) -> list[dict[str, Any]]:
         """Return the events of one kind, oldest first, each with its time under ``at``."""
@@ -146,6 +155,13 @@ class StudyStore(ResponseStore):
             self._connection.executemany(schema.INSERT_TASK, map(task_row, tasks))
             if self._known is not None:
                 self._known.read_new_tasks()
+
+    def task_for(self, task: NewTask) -> int:
+        """Return the id of the task of that kind that holds the same; add it, durably, if there is none."""
+        with self.writing():
+            row = task_row(task)
+            found = self._rows("SELECT id FROM task WHERE (kind, content) = (?, ?)", *row[:2])
+            return found[0]["id"] if found else self._write(schema.INSERT_TASK, *row)
 
     def reserve(self, task: int, rater: int) -> None:
         """Reserve the task for *rater* alone."""

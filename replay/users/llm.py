@@ -26,26 +26,14 @@ from replay.core.asking.retries import RetryPolicy
 from replay.core.asking.tally import AskTally
 from replay.core.disk_cache import DiskCache, cache_path
 from replay.core.errors import AdapterError, AdapterReplyError
-from replay.core.record import Move, Occasion
 from replay.core.settings.choice import LimitSection
 from replay.core.settings.prices import Prices, cost_usd
-from replay.users.user import Wording, WordingRequest, skip
+from replay.users.user import WHY, Wording, WordingRequest, skip
 
 PATIENCE = RetryPolicy(timeout_s=60.0, attempts=3, retry_budget_s=60.0)
 FILE = "users.db"
 SKIP = "SKIP"
 """What the model writes where it has nothing to say."""
-_MOVES: Mapping[Occasion, Move] = {"asked-back": "answer", "misread": "correction"}
-_WHY: Mapping[Occasion, str] = {
-    "drifted": "after what the system really said, your next line would be taken for something else; "
-    "say it so that "
-    "it can't be.",
-    "asked-back": "the system asks you something. Answer it.",
-    "refused": "the system refuses, or says that it does not know. Put what you want another way.",
-    "not-understood": "the system did not understand you. Put what you want another way.",
-    "misread": "the system speaks of something that you did not mean. Correct it.",
-    "failed": "no answer came. Say again what you want.",
-}
 VARIABLES = (
     *(
         "question",
@@ -129,7 +117,7 @@ class LlmUser:
         except PromptError as error:
             return skip(f"the user's prompt can't be filled in: {error}")
         except AdapterReplyError:  # adapters take an empty text for no reply
-            return Wording(move=_MOVES.get(request.occasion, "rephrasing"), text=" ", source="model", asks=1)
+            return Wording(move=request.usual_move, text=" ", source="model", asks=1)
         except AdapterError as error:
             self.tally.unscored += 1
             return skip(f"the user's model gave no reply ({error.outcome}): {error}")
@@ -139,9 +127,8 @@ class LlmUser:
         if text.strip(".! ") == SKIP:
             note = "the model has nothing to say that is known"
             return Wording(move="skip", note=note, asks=asks, cost_usd=spent)
-        move = _MOVES.get(request.occasion, "rephrasing")
         # An empty text is no skip: it fails the tests, and is asked again.
-        return Wording(move=move, text=text or " ", source="model", asks=asks, cost_usd=spent)
+        return Wording(move=request.usual_move, text=text or " ", source="model", asks=asks, cost_usd=spent)
 
     def variables(self, request: WordingRequest) -> dict[str, Any]:
         """Return the values of ``VARIABLES`` for *request*."""
@@ -155,7 +142,7 @@ class LlmUser:
             "history": [{"question": e.question, "answer": e.answer} for e in request.history],
             "reply": request.reply,
             "occasion": request.occasion,
-            "why": _WHY[request.occasion],
+            "why": WHY[request.occasion],
             "evidence": request.evidence,
             "rejected": [{"text": one.text, "reason": one.reason} for one in request.rejected],
             "persona": self.persona,

@@ -2,13 +2,14 @@
 The protocol of a user: somebody who words what a recorded question no longer does, and what they get for it.
 
 A user is a plug-in (group ``replay.users``), chosen in the settings of the policy ``react`` by name, or as
-``{name: {setting: value}}``. ``rules``, the default, asks no model; ``llm`` asks a chat system. Users know
-what the recorded user wanted and knew. Neither a recorded answer nor a gold passage is among what they are
-given.
+``{name: {setting: value}}``. ``rules``, the default, asks no model; ``llm`` asks a chat system; ``person``
+asks people, in the pages of a study. Users know what the recorded user wanted and knew. Neither a recorded
+answer nor a gold passage is among what they are given.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
@@ -17,6 +18,18 @@ import msgspec
 from replay.core.history import Exchange
 from replay.core.record import Move, Occasion, RejectedWording
 from replay.core.settings.plugins import NestedChoice, make_nested
+
+WHY: Mapping[Occasion, str] = {
+    "drifted": "after what the system really said, your next line would be taken for something else; "
+    "say it so that it can't be.",
+    "asked-back": "the system asks you something. Answer it.",
+    "refused": "the system refuses, or says that it does not know. Put what you want another way.",
+    "not-understood": "the system did not understand you. Put what you want another way.",
+    "misread": "the system speaks of something that you did not mean. Correct it.",
+    "failed": "no answer came. Say again what you want.",
+}
+"""What a user is told of each occasion, after "Why the script does not do:"."""
+_MOVES: Mapping[Occasion, Move] = {"asked-back": "answer", "misread": "correction"}
 
 
 class UserFact(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,6 +80,11 @@ class WordingRequest(msgspec.Struct, frozen=True, kw_only=True):
         known = (self.standalone, self.rewritten, self.question)
         return tuple(dict.fromkeys(text for text in known if text))
 
+    @property
+    def usual_move(self) -> Move:
+        """The move of somebody who says something on this occasion, and does not say what it is."""
+        return _MOVES.get(self.occasion, "rephrasing")
+
 
 class Wording(msgspec.Struct, frozen=True, kw_only=True):
     """What a user would say."""
@@ -99,6 +117,16 @@ class User(Protocol):
         Raises:
             RunStoppedError: nobody could be asked, so that the run is not worth going on with.
         """
+        ...
+
+
+@runtime_checkable
+class PeopleUser(User, Protocol):
+    """A user whose turns people word."""
+
+    @property
+    def asked_in(self) -> str:
+        """The study that they are asked in, for messages."""
         ...
 
 

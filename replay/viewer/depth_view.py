@@ -27,7 +27,7 @@ from replay.report.charts import (
     with_bands_note,
 )
 from replay.report.depth_charts import MOST_DEPTHS, deepest, latency_charts, question_chart, score_chart
-from replay.report.numbers import number, with_unit
+from replay.report.numbers import count_text, number, with_unit
 from replay.scorers.scorer import SHARE
 from replay.statistics.group import Group, groups_in_order
 from replay.statistics.pass_curves import PassCurve
@@ -66,7 +66,10 @@ def _passes(repeats: RepeatNumbers, score: str) -> Variant:
     traces: list[Trace] = []
     for curve in curves:
         if curve.whole:
-            texts = [f"{number(one.value, SHARE)}, {one.scored:,} conversations" for one in curve.passes_all]
+            texts = [
+                f"{number(one.value, SHARE)}, {count_text(one.scored, 'conversation')}"
+                for one in curve.passes_all
+            ]
             traces += curve_with_band(
                 curve.group, groups, looks[curve.group], ks, curve.passes_all, SHARE, texts
             )

@@ -56,6 +56,8 @@ class LiveRun:
         self.is_load: bool = self.browser.fact("load") is not None
         self.has_people: bool = self.browser.fact(PEOPLE) is not None
         """It comes out of a study."""
+        self.has_user: bool = bool(self.run.policies_with_user())
+        """A user may word its turns."""
         self._lock = threading.RLock()
         # Of its own, so that nobody waits for the list who doesn't want it.
         self._list_browser = RunBrowser(folder)

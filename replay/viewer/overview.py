@@ -13,7 +13,7 @@ from replay.report.charts import Chart, Style, styles
 from replay.report.depth_charts import headline_curve
 from replay.report.findings import MOST_REASONS, reason_text, turn_text
 from replay.report.notes import conclusions, notes, without_passed_checks, wording_sentences
-from replay.report.numbers import duration, usd
+from replay.report.numbers import count_text, duration, usd
 from replay.results.run import Run
 from replay.scenario.reading import ScenarioFile
 from replay.statistics.depth_row import DepthRow
@@ -231,7 +231,8 @@ def overview(run: Run, numbers: RunNumbers) -> OverviewView:
         ),
         interval=(
             f"{100 * table.confidence:g} % intervals: {METHOD_NAMES[table.method]} over "
-            f"{table.conversations:,} conversations, {table.resamples:,} resamples, seed {table.seed}."
+            f"{count_text(table.conversations, 'conversation')}, {table.resamples:,} resamples, "
+            f"seed {table.seed}."
         ),
         warnings=tuple(warnings(run, report)),
         signatures={

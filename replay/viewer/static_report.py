@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import gzip
 from base64 import b64encode
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,9 +22,10 @@ from replay.report.numbers import headline
 from replay.scorers.scorer import SHARE
 from replay.viewer import assets
 from replay.viewer.conversation_index import ConversationIndex, ConversationRow, ListQuery, Page
-from replay.viewer.conversation_view import conversation_view
+from replay.viewer.conversation_view import Address, conversation_view
 from replay.viewer.depth_view import depth_view
 from replay.viewer.gap_view import gap_view
+from replay.viewer.interventions_view import InterventionsView, interventions_view
 from replay.viewer.live_run import LiveRun
 from replay.viewer.load_view import load_charts
 from replay.viewer.overview import overview
@@ -99,10 +100,18 @@ def _page(watched: LiveRun, resamples: int, limit_bytes: int) -> tuple[str, Repo
         "groups": index.groups,
         "rules": numbers.broken,
         "list_at": "#conversations",
+        "in_viewer": False,
     }
     everything = index.page(ListQuery(order=order), count=10**9)
     empty = Page(rows=(), found=0, of=everything.of, score=order)
-    base = len(render("report.html", **content, page=empty, scores=[], fragments=[], breaking={}).encode())
+
+    def interventions_at(places: Mapping[str, int]) -> InterventionsView | None:
+        return interventions_view(watched.browser, _address(places)) if watched.has_user else None
+
+    nothing: dict[str, Any] = {"scores": [], "fragments": [], "breaking": {}}
+    base = len(
+        render("report.html", **content, page=empty, interventions=interventions_at({}), **nothing).encode()
+    )
     fragments = dict(_fragments(watched, everything.rows, numbers.broken, limit_bytes - base))
     by_id = _scores(index, list(numbers.report.table.columns), set(fragments))
     while True:
@@ -112,6 +121,7 @@ def _page(watched: LiveRun, resamples: int, limit_bytes: int) -> tuple[str, Repo
             "report.html",
             **content,
             page=page,
+            interventions=interventions_at({row.id: place for place, row in enumerate(kept)}),
             scores=[by_id[row.id] for row in kept],
             fragments=[fragments[row.id] for row in kept],
             breaking=_breaking(numbers.broken, kept),
@@ -128,12 +138,7 @@ def _fragments(
 ) -> Iterable[tuple[str, str]]:
     """Yield the conversations' own pages, packed, as long as there is room."""
     kinds = watched.score_kinds()
-    places = {row.id: place for place, row in enumerate(rows)}
-
-    def address(id: str, depth: int | None) -> str:
-        turn = "" if depth is None else f"-turn-{depth}"
-        return f"#conversation-{places[id]}{turn}" if id in places else "#conversations"
-
+    address = _address({row.id: place for place, row in enumerate(rows)})
     for row in rows:
         view = conversation_view(watched.browser, row.id, kinds, broken=broken, room=ROOM, address=address)
         if view is None:
@@ -144,6 +149,16 @@ def _fragments(
         if room < 0:
             return
         yield row.id, packed
+
+
+def _address(places: Mapping[str, int]) -> Address:
+    """Return where a conversation's page, or a turn on it, is in the file, by its place in the list."""
+
+    def address(id: str, depth: int | None) -> str:
+        turn = "" if depth is None else f"-turn-{depth}"
+        return f"#conversation-{places[id]}{turn}" if id in places else "#conversations"
+
+    return address
 
 
 def _breaking(

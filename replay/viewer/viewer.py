@@ -23,9 +23,10 @@ from replay.viewer import assets
 from replay.viewer.compare_view import CompareView
 from replay.viewer.computing import BackgroundTask, Computing, comparisons_of, gate_of, numbers_of
 from replay.viewer.conversation_index import ListQuery
-from replay.viewer.conversation_view import conversation_view
+from replay.viewer.conversation_view import address_in_viewer, conversation_view
 from replay.viewer.depth_view import depth_view
 from replay.viewer.gap_view import gap_view
+from replay.viewer.interventions_view import interventions_view
 from replay.viewer.live_run import LiveRun, RunIndex
 from replay.viewer.load_view import load_charts
 from replay.viewer.overview import overview
@@ -115,6 +116,7 @@ class Viewer:
             self._of_numbers("people", lambda _, numbers: people_view(numbers.report.people)),
         )
         get("/run/{key}/load", self._of_numbers("load", lambda _, numbers: load_charts(numbers.load)))
+        get("/run/{key}/interventions", self._interventions)
         get("/run/{key}/conversations", self._conversations)
         get("/run/{key}/conversation", self._conversation)
         get("/run/{key}/state", self._state)
@@ -191,6 +193,21 @@ class Viewer:
 
         return handler
 
+    async def _interventions(self, request: web.Request) -> web.Response:
+        reason, number = request.query.get("reason", ""), _page_number(request)
+
+        def page(watched: LiveRun) -> str:
+            view = interventions_view(
+                watched.browser,
+                address_in_viewer,
+                occasion=reason,
+                first=(number - 1) * PAGE_ROWS,
+                count=PAGE_ROWS,
+            )
+            return self._page("interventions", watched, interventions=view, number=number, in_viewer=True)
+
+        return await self._show(request, page)
+
     async def _conversations(self, request: web.Request) -> web.Response:
         query = request.query
         listed = ListQuery(
@@ -200,7 +217,7 @@ class Viewer:
             policy=query.get("policy", ""),
             only=query.get("only", ""),
         )
-        number = max(1, int(query["page"])) if _NUMBER.fullmatch(query.get("page", "")) else 1
+        number = _page_number(request)
 
         def page(watched: LiveRun) -> str:
             rules = watched.broken_rules
@@ -264,6 +281,7 @@ class Viewer:
             list_at="conversations",
             has_load=watched.is_load,
             has_people=watched.has_people,
+            has_user=watched.has_user,
             **content,
             **_page_context(watched, name),
         )
@@ -330,6 +348,12 @@ class Viewer:
         if len(self._compared) >= 8:
             self._compared.pop(next(iter(self._compared)))
         self._compared[what] = views
+
+
+def _page_number(request: web.Request) -> int:
+    """Return the page of a list that is wanted, from 1."""
+    text = request.query.get("page", "")
+    return max(1, int(text)) if _NUMBER.fullmatch(text) else 1
 
 
 def _page_context(watched: LiveRun | None, view: str) -> dict[str, Any]:

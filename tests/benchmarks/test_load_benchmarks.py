@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 import subprocess
 import sys
@@ -273,6 +274,19 @@ def test_throughput_compares_our_engine_with_the_bare_loop(tmp_path, kind, round
     assert all(f"| {name} |" in said for name in ours)
     assert "turns/s of one core" in said
     assert all(one["workers_cpu_s"] > 0 for one in measured[ours[1]])
+
+
+@pytest.mark.long
+def test_what_a_user_takes_of_the_speed_is_measured_on_the_same_conversations():
+    said = benchmark("throughput.py", "--users", "--requests", 12, "--turns", 3, "--rounds", 1)
+
+    rows = dict(re.findall(r"^\| (rewrite|react) \| (.*) \|$", said, re.MULTILINE))
+    turns, _, drifted, touched = (
+        {policy: int(row.split(" | ")[place]) for policy, row in rows.items()} for place in (3, 4, 5, 6)
+    )
+    assert turns == {"rewrite": 12, "react": 12}
+    assert touched == {"rewrite": 0, "react": drifted["react"]}
+    assert drifted["react"] > 0
 
 
 def test_an_unknown_client_is_named():

@@ -84,7 +84,7 @@ def test_init_writes_a_scenario_for_data_that_is_there(tmp_path):
 
     assert done.returncode == 0, done.stderr
     assert [path.name for path in (tmp_path / "tests").iterdir()] == ["drift.yaml"]
-    assert "1 conversations, 1 turns" in replay_cli("validate", "tests/drift.yaml", cwd=tmp_path).stdout
+    assert "1 conversation, 1 turn" in replay_cli("validate", "tests/drift.yaml", cwd=tmp_path).stdout
 
 
 def test_init_writes_over_nothing_unasked(folder):

@@ -29,7 +29,7 @@ def test_the_scenario_is_sound_and_reads_logs_as_it_says(tmp_path, monkeypatch):
     (tmp_path / "bot.yaml").write_text(scenario)
     done = replay_cli("validate", "bot.yaml", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "1 conversations, 1 turns" in done.stdout
+    assert "1 conversation, 1 turn" in done.stdout
 
 
 def test_the_commands_for_a_scenario_of_ones_own_work_in_their_order(tmp_path, monkeypatch):

@@ -55,14 +55,19 @@ ROOMS = {
     "viewer": "core store scorers statistics statistics/load scenario/assertions scenario report results web",
     "tables": "core core/settings core/asking datasets scorers scorers/judges statistics report report/plots",
     "study": "core store statistics results",
-    "study/presets": "core core/settings scorers statistics study",
-    "study/running": "core core/settings core/asking datasets store scorers statistics play scenario "
+    "study/presets": "core core/settings scorers statistics users report study",
+    "study/running": "core core/settings core/asking datasets store scorers statistics users play scenario "
     "results runs tables study study/presets",
     "study/pages": "core web study study/running",
     "testing": "core core/settings core/asking datasets scorers scorers/judges coreference/reading "
     "coreference/service coreference users policies play",
     "integrations": "core core/settings datasets store scorers scorers/judges statistics "
     "scenario/assertions scenario report results runs viewer testing",
+    "synthesis/documents": "core",
+    "synthesis/questions": "coreference/reading synthesis/documents",
+    "synthesis": "core core/settings core/asking coreference/reading synthesis/documents synthesis/questions",
+    "synthesis/model": "core core/asking coreference/reading play synthesis synthesis/documents",
+    "synthesis/statistics": "core coreference/reading report report/plots synthesis",
     "integrations/deepeval": "core datasets scorers statistics report results runs",
     "integrations/inspect": "core core/settings core/asking scorers scorers/checks statistics policies play "
     "scenario report results runs",
@@ -71,7 +76,7 @@ ROOMS = {
     "cli": "core core/settings core/asking datasets scorers/judges statistics "
     "coreference/reading coreference/wording coreference/service coreference play "
     "play/load scenario/assertions scenario load report report/plots results runs web "
-    "viewer tables study/running study/pages cli/serving",
+    "viewer tables study/running study/pages synthesis synthesis/statistics cli/serving",
 }
 """Each room, and the rooms that it imports. A file's room is its folder below ``replay``."""
 
@@ -208,6 +213,7 @@ def test_only_these_files_import_what_the_extra_brings():
             for name in ("export", "fit", "network", "train")
         },
         "replay/scorers/coverage.py": {"spacy"},
+        "replay/synthesis/documents/prose.py": {"spacy"},
     }
 
 

@@ -8,12 +8,14 @@ import os
 import signal
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from contextlib import asynccontextmanager
 
 import pytest
 import yaml
 from aiohttp import web
 
+from replay.core.conversation import Turn
 from replay.core.errors import ScenarioError
 from replay.results.run import Run, newest_run
 from replay.runs.launch import run_async
@@ -38,17 +40,19 @@ class Server:
         self.bodies: list[dict] = []
         self.asked: list[str] = []
         self.hold: asyncio.Event | None = None
+        self.held = GOOD
+        self.answers = {SHOP.turns[0].question: GOLD[0], SHOP.turns[1].question: ASKS_BACK}
+        self.turns: Sequence[Turn] = SHOP.turns[:2]
         self.reached = asyncio.Event()
         self.port = 0
 
     async def _system(self, request: web.Request) -> web.Response:
         question = (await request.json())["messages"][-1]["content"]
         self.asked.append(question)
-        if self.hold and question == GOOD:
+        if self.hold and question == self.held:
             self.reached.set()
             await self.hold.wait()
-        answers = {SHOP.turns[0].question: GOLD[0], SHOP.turns[1].question: ASKS_BACK}
-        return self._said(answers.get(question, "It has left our store."))
+        return self._said(self.answers.get(question, "It has left our store."))
 
     async def _user(self, request: web.Request) -> web.Response:
         self.bodies.append(await request.json())
@@ -70,7 +74,7 @@ class Server:
                 "gold_answer": turn.gold_answers[0],
                 **({"standalone": turn.standalone} if turn.standalone else {}),
             }
-            for turn in SHOP.turns[:2]
+            for turn in self.turns
         ]
         line = {"id": "shop", "title": SHOP.title, "turns": fields}
         (folder / "talks.jsonl").write_text(json.dumps(line) + "\n")
@@ -214,6 +218,40 @@ async def test_a_run_killed_within_an_intervention_asks_and_pays_nothing_again(t
     assert len(server.prompts) == 1
     every = Counter([*(turn.question for turn in SHOP.turns[:2]), GOOD])
     assert Counter(server.asked) - every == Counter([GOOD]), "the ask that was under way"
+
+
+ALBUM = (
+    ("Who wrote Stone Garden?", "Alice Okafor wrote it in 1987."),
+    ("Where was she born?", "In Port Ellis."),
+    ("What else did she write?", "A play."),
+)
+WORDED = "Where was Alice Okafor born?"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="kills a process by signal")
+@pytest.mark.parametrize("held", [WORDED, ALBUM[2][0]], ids=["while it is said", "a turn later"])
+async def test_a_drifted_question_that_was_worded_is_not_paid_again_without_a_cache(tmp_path, held):
+    async with serving(WORDED, "Where was this Alice Okafor born?") as server:
+        server.turns = [Turn(id=q, question=q, gold_answers=(gold,)) for q, gold in ALBUM]
+        server.answers = {ALBUM[0][0]: "The painter Vera Holm wrote it."}
+        server.hold, server.held = asyncio.Event(), held
+        (tmp_path / "s.yaml").write_text(yaml.safe_dump(server.scenario(tmp_path, cache=False)))
+        process = await program("run", "s.yaml", cwd=tmp_path)
+        await server.reached.wait()
+        process.send_signal(signal.SIGKILL)
+        await process.wait()
+        await others_first()
+        server.hold.set()
+        server.hold = None
+        process = await program("resume", cwd=tmp_path)
+        assert await process.wait() == 0
+    records = Run(newest_run(tmp_path / "runs")).records()
+    (one,) = records[1].interventions
+    assert (one.occasion, one.said, one.asks, records[1].asked) == ("drifted", WORDED, 1, WORDED)
+    assert one.cost_usd == pytest.approx(0.002)
+    assert records[1].edit == "rewritten"
+    assert len(server.prompts) == 1
+    assert [record.interventions for record in (records[0], records[2])] == [(), ()]
 
 
 async def program(*arguments, cwd):

@@ -33,6 +33,7 @@ from msgspec.structs import replace
 from replay.core.conversation import Passage
 from replay.core.errors import InputError
 from replay.core.settings.bounds import Count
+from replay.report.numbers import count_text
 from replay.scorers.answer_text import DECLINING_PATTERNS, check_patterns
 from replay.study.preset import Material, PracticeItem, Preset, TaskContent
 from replay.study.presets.convqa_results import ConvQATalk, results_of
@@ -124,7 +125,8 @@ class ConvQA(Preset):
         wanted = self.topics or len(usable)
         if wanted > len(usable):
             raise InputError(
-                f"data: {len(usable)} conversations have a passage and a question to begin with, and "
+                f"data: {count_text(len(usable), 'conversation', ('has', 'have'))} a passage and a "
+                f"question to begin with, and "
                 f"preset.convqa.topics is {wanted}; give more data, or lower it"
             )
         if not material.more_come:
@@ -146,9 +148,10 @@ class ConvQA(Preset):
         talking = systems * self.conversations
         if raters < talking:
             raise InputError(
-                f"raters: {raters} can't have {talking} conversations about each topic ({systems} systems, "
-                f"{self.conversations} each), since nobody talks about a passage that they have seen; give "
-                "more raters, or set preset.convqa.conversations lower"
+                f"raters: {raters} can't have {count_text(talking, 'conversation')} about each topic "
+                f"({count_text(systems, 'system')}, {self.conversations} each), since nobody talks "
+                "about a passage that they have seen; give more raters, or set preset.convqa.conversations "
+                "lower"
             )
         if raters <= self.validators:
             raise InputError(

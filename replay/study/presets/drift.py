@@ -30,7 +30,7 @@ from replay.study.presets.answers import YES_OR_NO, check_known
 from replay.study.presets.drift_results import MEANING, DriftQuestion, drift_results, rewording
 from replay.study.presets.run_turns import RunTurn, both_histories, draw_turns, practice_turn, run_turns
 from replay.study.results import Results
-from replay.study.steps import Answer, Block, Field, StudyStep, Text
+from replay.study.steps import SWAYED, Answer, Block, Field, StudyStep, Text
 from replay.study.tasks import NewTask, StudyState, TalkTurn, Task
 
 INSTRUCTIONS = """\
@@ -161,7 +161,7 @@ class DriftStudy(Preset):
                     {"same": "The same", "changed": "Not the same", "unsure": "Can't say"},
                 ),
             ),
-            final=bool(content.rewordings),
+            final=SWAYED if content.rewordings else "",
         )
         # Before it is answered nothing may tell that the question was reworded.
         if MEANING not in answers:

@@ -10,6 +10,7 @@ from replay.study.presets.convqa import ConvQA
 from replay.study.presets.drift import DriftStudy
 from replay.study.presets.mahueval import MaHuEval
 from replay.study.presets.rating import Rating
+from replay.study.presets.wording import WordingStudy
 
 PRESETS: Mapping[str, Callable[..., Preset]] = {
     "mahueval": MaHuEval,
@@ -17,5 +18,6 @@ PRESETS: Mapping[str, Callable[..., Preset]] = {
     "rating": Rating,
     "compare": Compare,
     "drift": DriftStudy,
+    "wording": WordingStudy,
 }
 """What makes each of its settings."""

@@ -30,7 +30,7 @@ from replay.core.conversation import CANNOT_ANSWER, Passage
 from replay.core.history import Exchange
 from replay.statistics.rated_item import majority
 from replay.study.preset import TaskContent
-from replay.study.steps import Answer, Block, Field, Passages, StudyStep, Text, Transcript
+from replay.study.steps import SWAYED, Answer, Block, Field, Passages, StudyStep, Text, Transcript
 
 Judged = Literal["answerable", "unanswerable", "invalid"]
 QUESTION: Field = Field.choice(
@@ -100,7 +100,7 @@ def validation_steps(content: ValidationContent, answers: Mapping[str, Answer]) 
                 heading=heading,
                 blocks=pair_blocks(content.passages, content.pairs, place, with_answer=False),
                 fields=(QUESTION,),
-                final=True,
+                final=SWAYED,
             )
         )
         if answers.get(f"question-{pair.depth}", {}).get("question") != "answerable":

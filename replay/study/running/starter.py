@@ -20,7 +20,7 @@ _DATA = ("museum", "music")
 
 def starters() -> list[str]:
     """Return the presets that a study can be started with, sorted."""
-    parts = ("common", "scenario", "talks")
+    parts = ("common", "scenario", "talks", "wording_scenario")
     return sorted(path.stem for path in FOLDER.glob("*.yaml") if path.stem not in parts)
 
 
@@ -49,8 +49,11 @@ def write_starter(preset: str, folder: Path, run: Path | None = None) -> list[Pa
             )
         relative = Path(os.path.relpath(run.resolve(), folder.resolve())).as_posix()
         text = text.replace(_MADE_RUN, json.dumps(relative))
-    parts = ["common"] if judges_run else ["talks", "common"]
+    own_scenario = FOLDER / f"{preset}_scenario.yaml"
+    parts = ["common"] if judges_run or own_scenario.exists() else ["talks", "common"]
     files = {STUDY: text + "".join((FOLDER / f"{part}.yaml").read_text("utf-8") for part in parts)}
+    if own_scenario.exists():
+        files["scenario.yaml"] = own_scenario.read_text("utf-8")
     practice = FOLDER / f"{preset}.jsonl"
     if practice.exists():
         files["practice.jsonl"] = practice.read_text("utf-8")

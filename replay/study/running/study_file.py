@@ -299,7 +299,7 @@ def _preset(study: Study, folder: Path) -> tuple[Preset | None, list[Fault]]:
         if key in preset.needs and not given:
             faults.append(Fault(path=key, message=f"is missing; {choice.name} needs it"))
         elif key not in preset.needs and given:
-            needed = " and ".join(sorted(preset.needs))
+            needed = " and ".join(sorted(preset.needs)) or "none of data, systems and runs"
             faults.append(Fault(path=key, message=f"has no use; {choice.name} needs {needed}"))
     return preset, faults
 

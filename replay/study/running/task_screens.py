@@ -156,7 +156,7 @@ class StepScreen:
     @property
     def stands(self) -> bool:
         """It was answered before, and can't be changed."""
-        return self.given is not None and self.step.final
+        return self.given is not None and bool(self.step.final)
 
 
 class TaskScreens:

@@ -38,6 +38,15 @@
     }
   });
 
+  // A file has all rows that it shows; the viewer's form asks for a page of its own.
+  document.addEventListener("change", (event) => {
+    const form = event.target.closest("form.interventions");
+    if (!form || form.querySelector("button")) return;
+    for (const row of document.querySelectorAll("table.interventions tbody tr")) {
+      row.hidden = event.target.value !== "" && row.dataset.reason !== event.target.value;
+    }
+  });
+
   // On a narrow screen a long conversation is folded, all but the turn that was asked for.
   const narrow = matchMedia("(max-width: 46rem)");
   const FOLDED_FROM = 4;

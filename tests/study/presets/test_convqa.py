@@ -342,7 +342,7 @@ async def test_each_topic_has_every_system_equally_often_and_nobody_asks_about_a
     [
         ("3", "conversations: 2", "raters: 3 can't have 4 conversations about each topic"),
         ("2", "conversations: 1", "raters: 2 are too few for 2 to validate"),
-        ("[ann, ben, cid]", "conversations: 1, topics: 5", "data: 1 conversations have a passage"),
+        ("[ann, ben, cid]", "conversations: 1, topics: 5", "data: 1 conversation has a passage"),
     ],
 )
 def test_a_study_that_can_t_be_done_is_refused_when_it_begins(tmp_path, raters, settings, wrong):

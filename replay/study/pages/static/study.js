@@ -105,8 +105,12 @@
     event.preventDefault();
     if (sent.dataset.sending) return;  // the click's id makes a second one harmless anyway
     sent.dataset.sending = "yes";
+    // A form that is sent from here has no button in it.
+    const chosen = document.createElement("input");
+    Object.assign(chosen, {type: "hidden", name: event.submitter?.name ?? "", value: event.submitter?.value ?? ""});
     try {
       await fetch(document.querySelector("script[src$='study.js']").src, {method: "HEAD", cache: "no-store", signal: AbortSignal.timeout(10_000)});
+      if (chosen.name) sent.append(chosen);
       sent.submit();
     } catch {
       delete sent.dataset.sending;
@@ -121,6 +125,7 @@
   addEventListener("pageshow", (event) => {
     const sent = [...document.forms].filter((one) => one.dataset.sending);
     for (const one of sent) delete one.dataset.sending;
+    document.querySelectorAll("form > input[name=way_out]").forEach((one) => one.remove());
     // A page that the browser kept as it was sent: what is saved may be something else by now.
     if (event.persisted && sent.length) location.reload();
   });

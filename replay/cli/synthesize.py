@@ -1,0 +1,150 @@
+"""``replay synthesize``: conversations made from documents."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from replay.cli.output import echo
+
+if TYPE_CHECKING:
+    from replay.core.adapter import Adapter
+    from replay.coreference.reading.resolver import Resolver
+    from replay.synthesis.flow import Shares
+    from replay.synthesis.synthesize import Synthesis
+
+
+_MOST_NAMED = 5
+"""Files that can't be used, as far as they are listed."""
+
+
+def synthesize(
+    documents: Annotated[
+        list[Path],
+        typer.Argument(metavar="DOCS", help="Files, folders and patterns of Markdown, HTML, PDF, ..."),
+    ],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="FILE", help="Where to write the conversations.")
+    ] = Path("conversations.jsonl"),
+    conversations: Annotated[int, typer.Option("--conversations", "-n", min=1, help="How many.")] = 50,
+    turns: Annotated[int, typer.Option("--turns", min=1, help="Questions of each.")] = 8,
+    seed: Annotated[
+        int, typer.Option("--seed", help="Equal seeds and documents give equal conversations.")
+    ] = 0,
+    preset: Annotated[
+        str, typer.Option("--preset", metavar="NAME", help="Shares of question kinds: support, quac or ikat.")
+    ] = "support",
+    share: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--share",
+            metavar="KIND=SHARE",
+            help="Of anaphora, ellipsis, unanswerable, shift or yes_no, from 0 to 1; may be given again.",
+        ),
+    ] = None,
+    found_by: Annotated[
+        str,
+        typer.Option(
+            "--found-by",
+            metavar="ADAPTER",
+            help="Ask only what this system answers from a passage: extractive, '{openai: {...}}', or none.",
+        ),
+    ] = "extractive",
+    resolver: Annotated[
+        str,
+        typer.Option(
+            "--resolver",
+            metavar="NAME",
+            help="Marks what it finds of what questions lean on; none marks nothing.",
+        ),
+    ] = "embedded",
+    largest_mb: Annotated[float, typer.Option("--largest-mb", min=0, help="Larger files are left out.")] = 20,
+) -> None:
+    """
+    Make conversations from documents: questions, standalone forms, answers with their passages.
+
+    No model is asked. The questions come from the grammar of the sentences, and lean on each other by
+    pronouns and by what they leave out, so that what each refers to is known.
+    """
+    import msgspec
+
+    from replay.core.errors import writing
+    from replay.datasets.native import write_native
+    from replay.synthesis.statistics.card import write_card
+    from replay.synthesis.synthesize import SynthesisSettings, synthesize as make
+
+    shares = _shares(preset, share or [])
+    settings = SynthesisSettings(
+        conversations=conversations, turns=turns, seed=seed, shares=shares, largest_mb=largest_mb
+    )
+    made = make(documents, settings, system=_system(found_by), resolver=_resolver(resolver))
+    with writing(out):
+        write_native(made.conversations, out)
+    card = out.with_suffix(".card.md")
+    write_card(
+        card, made.conversations, made.rejected, msgspec.to_builtins(settings) | {"found_by": found_by},
+        sources=made.sources, signature=made.signature, references=made.references,
+        unread=[str(error) for error in made.unread],
+    )  # fmt: skip
+    for line in _report(made):
+        echo(line, err=True)
+    echo(f"wrote {out} and {card}")
+
+
+def _shares(preset: str, given: list[str]) -> Shares:
+    from replay.core.errors import InputError
+    from replay.synthesis.synthesize import shares_of
+
+    values: dict[str, float] = {}
+    for one in given:
+        name, _, number = one.partition("=")
+        try:
+            values[name] = float(number)
+        except ValueError:
+            raise InputError(f"--share {one}: {number!r} is no number from 0 to 1") from None
+    try:
+        return shares_of(preset, values)
+    except ValueError as error:
+        raise InputError(f"--preset, --share: {error}") from error
+
+
+def _system(text: str) -> Adapter | None:
+    from replay.core.adapter import Adapter
+    from replay.core.settings.plugins import make_nested
+    from replay.scenario.reading import read_choices
+
+    if text == "none":
+        return None
+    (choice,) = read_choices([text], "--found-by")
+    return make_nested("adapters", {choice.name: dict(choice.settings)}, Adapter, folder=Path.cwd())  # type: ignore[type-abstract]
+
+
+def _resolver(text: str) -> Resolver | None:
+    from replay.coreference.service.worker import ResolverChoice
+    from replay.scenario.reading import read_choices
+
+    if text == "none":
+        return None
+    (choice,) = read_choices([text], "--resolver")
+    return ResolverChoice(name=choice.name, settings=choice.settings, folder=Path.cwd()).build()
+
+
+def _report(made: Synthesis) -> list[str]:
+    """Return what was read, made, left out and reached, a line each."""
+    lines = [f"left out: {error}" for error in made.unread[:_MOST_NAMED]]
+    if (more := len(made.unread) - _MOST_NAMED) > 0:
+        lines.append(f"and {more} more files; the card names them")
+    turns = sum(len(one.turns) for one in made.conversations)
+    lines.append(
+        f"{len(made.sources)} documents, {made.sections} sections, {made.questions} questions that they "
+        f"answer; {len(made.conversations)} conversations with {turns} of them ({made.signature})"
+    )
+    lines += [f"not asked: {count} ({reason})" for reason, count in made.rejected.most_common()]
+    found = sum(count for name, count in made.references.items() if not name.endswith("not found"))
+    if made.references:
+        lines.append(
+            f"the resolver finds what is meant in {found} of {made.references.total()} questions that lean"
+        )
+    return lines

@@ -1,0 +1,1 @@
+"""Conversations made from documents."""

@@ -1,0 +1,1 @@
+"""Conversations from documents by a model: a student asks a teacher, or questions are put to sentences."""

@@ -1,0 +1,260 @@
+"""Conversations from documents by a model: as many as are asked for, or what they would cost."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import random
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from replay.core.asking.cached import Model
+from replay.core.asking.estimate import CHARACTERS_PER_TOKEN, CostEstimate
+from replay.core.asking.opening import open_endpoints
+from replay.core.asking.tally import AskTally
+from replay.core.conversation import Conversation
+from replay.core.disk_cache import cache_path
+from replay.core.errors import DatasetError, InputError
+from replay.play.first_failure import gather_or_cancel
+from replay.synthesis.documents.document import SourceDocument
+from replay.synthesis.documents.read import LARGEST_MB, read_documents
+from replay.synthesis.duplicates import duplicate_turns
+from replay.synthesis.flow import Shares
+from replay.synthesis.model.areas import ModelArea, model_areas
+from replay.synthesis.model.dialogues import DialogueMaker, WriterPrompts, writer_prompts
+from replay.synthesis.model.writer import JsonWriter, NotCachedError
+
+CACHE = "synthesis.db"
+COMPLETION_TOKENS = 60
+"""Of a reply, for an estimate."""
+_EXCHANGE_CHARACTERS = 200
+"""Of a question with its answer, for an estimate."""
+REPEATED = "most of its turns repeat earlier ones"
+
+
+class ModelSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is made with a model."""
+
+    conversations: int = 50
+    turns: int = 8
+    method: Literal["student", "inpainting"] = "student"
+    """``student`` asks a teacher; ``inpainting`` puts questions to sentences."""
+    seed: int = 0
+    shares: Shares = Shares()
+    """Drawn for each question, and asked of the model; what comes of it is measured in the card."""
+    attempts: int = 3
+    """How often one thing is asked for, before it is given up."""
+    concurrency: int = 4
+    """Conversations that are made at a time."""
+    largest_mb: float = LARGEST_MB
+
+    def __post_init__(self) -> None:
+        for name in ("conversations", "turns", "attempts", "concurrency"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} is {getattr(self, name)}; give at least 1")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelSynthesis:
+    """Conversations that a model made, and what became of everything else."""
+
+    conversations: list[Conversation]
+    documents: int
+    areas: int
+    """Parts of documents that can carry a conversation."""
+    rejected: Counter[str]
+    """Questions and conversations that were left out, by reason."""
+    unread: list[DatasetError]
+    """Files that couldn't be used."""
+    tally: AskTally
+    """What was asked, and what it took."""
+    signature: str
+    """Hash of settings, prompts, model and documents."""
+
+
+@dataclass(slots=True)
+class _ReadDocuments:
+    documents: int = 0
+    unread: list[DatasetError] = field(default_factory=list)
+    areas: list[ModelArea] = field(default_factory=list)
+    digest: str = ""
+
+
+def synthesize_with_model(
+    paths: Iterable[Path],
+    settings: ModelSettings,
+    *,
+    model: Model,
+    prompts: WriterPrompts | None = None,
+    cache: Path | Literal["user"] | None = "user",
+) -> ModelSynthesis:
+    """
+    Return conversations that *model* makes of the documents of *paths*.
+
+    Every reply is kept in *cache*: who is interrupted and calls again pays for none twice.
+
+    Args:
+        paths: Files, folders and patterns.
+        settings: How many, how long, in which way.
+        model: Who is asked.
+        prompts: Ours by default.
+        cache: A file for replies; ``user`` for the user's cache, None for none.
+
+    Raises:
+        InputError: the documents carry fewer conversations than are asked for; the message says how many.
+        RunStoppedError: the endpoint refuses our key and has answered nothing yet.
+        PluginError: the extra ``synthesis`` is not installed.
+    """
+    prompts = prompts or writer_prompts()
+    read = _read(paths, settings, prompts, model)
+    writer = JsonWriter(model=model, attempts=settings.attempts, cache=_cache_file(cache))
+    maker = DialogueMaker(
+        writer=writer, prompts=prompts, turns=settings.turns, shares=settings.shares, seed=settings.seed
+    )
+    made = asyncio.run(_make_all(maker, read.areas, settings))
+    repeated = Counter(name for name, _ in duplicate_turns(made, seed=settings.seed + 1))
+    kept = [one for one in made if 2 * repeated[one.id] <= len(one.turns)]
+    maker.rejected[REPEATED] += len(made) - len(kept)
+    return ModelSynthesis(
+        conversations=kept,
+        documents=read.documents,
+        areas=len(read.areas),
+        rejected=+maker.rejected,
+        unread=read.unread,
+        tally=writer.tally,
+        signature=read.digest,
+    )
+
+
+def estimate_model_synthesis(
+    paths: Iterable[Path],
+    settings: ModelSettings,
+    *,
+    model: Model,
+    prompts: WriterPrompts | None = None,
+    cache: Path | Literal["user"] | None = "user",
+) -> CostEstimate:
+    """
+    Return what ``synthesize_with_model`` would ask, without asking anything; cached replies cost nothing.
+
+    Tokens are guessed by the lengths of prompts, documents and usual answers.
+
+    Raises:
+        InputError: the documents carry fewer conversations than are asked for.
+    """
+    prompts = prompts or writer_prompts()
+    read = _read(paths, settings, prompts, model)
+    writer = JsonWriter(model=model, attempts=settings.attempts, cache=_cache_file(cache), asks_nothing=True)
+    maker = DialogueMaker(
+        writer=writer, prompts=prompts, turns=settings.turns, shares=settings.shares, seed=settings.seed
+    )
+    each = 2 if settings.method == "student" else 1
+    student, teacher, inpainting = prompts.student, prompts.teacher, prompts.inpainting
+    asked_with = (student, teacher) if each == 2 else (inpainting,)
+    asks = prompt_characters = settled = 0
+
+    async def follow(area: ModelArea) -> None:
+        nonlocal asks, prompt_characters, settled
+        before = writer.tally.cached
+        try:
+            await _make(maker, area, settings)
+            settled += 1
+        except NotCachedError:
+            shown = sum(len(section.text) for section in area.sections) if each == 2 else 0
+            fixed = sum(len(prompt.text) for prompt in asked_with)
+            done = writer.tally.cached - before
+            left = max(1, each * settings.turns - done)
+            for turn in range(done // each, settings.turns):
+                prompt_characters += fixed + shown + each * turn * _EXCHANGE_CHARACTERS
+            asks += left
+
+    async def follow_all() -> None:
+        for area in read.areas[: settings.conversations]:
+            await follow(area)
+
+    asyncio.run(follow_all())
+    prompt_tokens = round(prompt_characters / CHARACTERS_PER_TOKEN)
+    completion = asks * COMPLETION_TOKENS
+    return CostEstimate(
+        name=model.name,
+        cases=settings.conversations,
+        settled=settled,
+        asks=asks,
+        asks_at_most=asks * settings.attempts * (3 if each == 2 else 1),
+        cached=writer.tally.cached,
+        prompt_tokens=prompt_tokens,
+        completion_tokens=completion,
+        cost_usd=model.prices.cost_usd(prompt_tokens, completion) if model.prices else None,
+    )
+
+
+def _read(
+    paths: Iterable[Path], settings: ModelSettings, prompts: WriterPrompts, model: Model
+) -> _ReadDocuments:
+    """
+    Read the documents.
+
+    Raises:
+        InputError: they carry too little.
+    """
+    read = _ReadDocuments()
+    digest = hashlib.sha256(msgspec.json.encode(settings))
+    for part in (prompts.student.hash, prompts.teacher.hash, prompts.inpainting.hash, model.signature):
+        digest.update(part.encode())
+
+    def documents() -> Iterable[SourceDocument]:
+        for found in read_documents(paths, largest_mb=settings.largest_mb):
+            if isinstance(found, DatasetError):
+                read.unread.append(found)
+                continue
+            read.documents += 1
+            digest.update("\0".join((found.path, *(section.text for section in found.sections))).encode())
+            yield found
+
+    read.areas = model_areas(documents(), turns=settings.turns, rng=random.Random(settings.seed))
+    read.digest = digest.hexdigest()[:12]
+    if not read.documents:
+        raise InputError("; ".join(map(str, read.unread[:3])) or "no documents were found; check the paths")
+    if len(read.areas) < settings.conversations:
+        raise InputError(
+            f"these documents carry {len(read.areas)} conversations of {settings.turns} turns, and "
+            f"{settings.conversations} are asked for; ask for {len(read.areas)}, for fewer turns, "
+            "or give more documents"
+        )
+    return read
+
+
+async def _make_all(
+    maker: DialogueMaker, areas: list[ModelArea], settings: ModelSettings
+) -> list[Conversation]:
+    """Make conversations of *areas*, in their order, until there are enough; some give none."""
+    made: dict[int, Conversation] = {}
+    following = iter(range(len(areas)))
+    open_places = settings.conversations
+
+    async def work() -> None:
+        nonlocal open_places
+        while open_places > 0 and (at := next(following, None)) is not None:
+            open_places -= 1
+            conversation = await _make(maker, areas[at], settings)
+            if conversation is None:
+                open_places += 1
+            else:
+                made[at] = conversation
+
+    async with open_endpoints([maker.writer.model]):
+        await gather_or_cancel(work() for _ in range(settings.concurrency))
+    return [made[at] for at in sorted(made)]
+
+
+async def _make(maker: DialogueMaker, area: ModelArea, settings: ModelSettings) -> Conversation | None:
+    return await (maker.ask_teacher(area) if settings.method == "student" else maker.inpaint(area))
+
+
+def _cache_file(cache: Path | Literal["user"] | None) -> Path | None:
+    return cache_path(CACHE) if cache == "user" else cache

@@ -1,0 +1,223 @@
+"""All that can be asked of documents, after what is asked badly is left out, each reason counted."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import PurePath
+
+from replay.coreference.reading.words import content_words
+from replay.synthesis.documents.document import (
+    SourceDocument,
+    SourceList,
+    SourceParagraph,
+    SourceSection,
+    SourceSentence,
+    SourceTable,
+)
+from replay.synthesis.duplicates import near_duplicates
+from replay.synthesis.questions.blocks import facts_of_heading, facts_of_list, facts_of_table
+from replay.synthesis.questions.fact import DocumentFact
+from replay.synthesis.questions.naming import VAGUE
+from replay.synthesis.questions.sentences import facts_of
+from replay.synthesis.questions.settings import setting_of
+from replay.synthesis.questions.words import Vocabulary, vocabulary
+
+LONGEST_QUESTION = 28
+"""Words."""
+_LEANING_ANSWER = re.compile(
+    r"^(?:those|these|this|that|such)\b|, (?:those|these)\b|\b(?:this|that|previous|next) steps?\b|\bstep \d",
+    re.IGNORECASE,
+)
+SHARED_BY, LEAST_DOCUMENTS = 0.08, 3
+"""The share and number of documents from which on "the hub" needs no telling."""
+FEW_DOCUMENTS = 10
+"""With fewer, what a document's headings name needs no telling either."""
+_DEFINITE = re.compile(r"\bthe ([a-z]{3,})\b")
+MOST_TOLD = 4
+"""Questions about one thing, up to which "What does it do?" asks for something in particular."""
+SMALLEST_PASSAGE = 3
+"""Sentences, items and cells that a section must have to be asked about."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Area:
+    """Documents of one folder that conversations go through: one, or several small ones."""
+
+    title: str
+    sections: tuple[SourceSection, ...]
+    facts: tuple[DocumentFact, ...]
+    """In the order of their answers, at most one a kind for each sentence."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Pool:
+    """What documents carry."""
+
+    areas: list[Area] = field(default_factory=list)
+    rejected: Counter[str] = field(default_factory=Counter)
+    """Questions and passages that were left out, by reason."""
+    sections: int = 0
+
+
+def pool_of(documents: Iterable[SourceDocument], *, least: int) -> Pool:
+    """Return the areas of *documents*, each with at least *least* answers where its folder has as many."""
+    pool = Pool()
+    asked: dict[str, list[DocumentFact]] = defaultdict(list)
+    of_folder: dict[str, list[tuple[SourceDocument, list[DocumentFact]]]] = defaultdict(list)
+    every = list(documents)
+    shared = _shared_nouns(every)
+    for document in every:
+        pool.sections += len(document.sections)
+        headed = (
+            () if len(every) >= FEW_DOCUMENTS else tuple(h for one in document.sections for h in one.headings)
+        )
+        known = vocabulary((document.title, *headed), _sentences(document), shared)
+        found = list(_facts_of_document(document, known, pool.rejected))
+        for fact in found:
+            asked[_normal(fact.standalone)].append(fact)
+        of_folder[str(PurePath(document.path).parent)].append((document, found))
+    ambiguous = {
+        id(fact) for same in asked.values() if len({fact.answers[0] for fact in same}) > 1 for fact in same
+    }
+    repeated = {id(fact) for same in asked.values() for fact in same[1:]} - ambiguous
+    single = [fact for same in asked.values() for fact in same[:1] if id(fact) not in ambiguous]
+    # "What does the server do?" asks nothing in particular where much is said of the server.
+    told = Counter(fact.topic.key for fact in single if fact.topic is not None)
+    broad = {
+        id(fact)
+        for fact in single
+        if fact.kind in ("effect", "object") and fact.topic is not None and told[fact.topic.key] > MOST_TOLD
+    }
+    near = {id(single[at]) for at in _near_duplicates(single)}
+    pool.rejected["the same question has other answers elsewhere"] += len(ambiguous)
+    pool.rejected["asked before"] += len(repeated)
+    pool.rejected["nearly the same as another"] += len(near)
+    pool.rejected["too broad"] += len(broad)
+    left_out = ambiguous | repeated | near | broad
+    for folder in of_folder.values():
+        pool.areas += _areas(folder, left_out, least)
+    return pool
+
+
+def _areas(
+    folder: Sequence[tuple[SourceDocument, list[DocumentFact]]], left_out: set[int], least: int
+) -> Iterator[Area]:
+    """Yield the areas of one folder: a document with enough answers, or neighbours that have them."""
+    sections: list[SourceSection] = []
+    facts: list[DocumentFact] = []
+    title = ""
+    for document, found in folder:
+        kept = [fact for fact in found if id(fact) not in left_out]
+        if not kept:
+            continue
+        title = title or document.title
+        sections += document.sections
+        facts += kept
+        if len({(fact.section.id, fact.start) for fact in facts}) >= least:
+            yield Area(title=title, sections=tuple(sections), facts=tuple(facts))
+            sections, facts, title = [], [], ""
+    if facts:
+        yield Area(title=title, sections=tuple(sections), facts=tuple(facts))
+
+
+def _shared_nouns(documents: Sequence[SourceDocument]) -> frozenset[str]:
+    """Return the nouns that many documents speak of with "the": their product has one of it."""
+    counts: Counter[str] = Counter()
+    for document in documents:
+        counts.update({noun for section in document.sections for noun in _DEFINITE.findall(section.text)})
+    least = max(LEAST_DOCUMENTS, SHARED_BY * len(documents))
+    return frozenset(noun for noun, count in counts.items() if count >= least and noun not in VAGUE)
+
+
+def _sentences(document: SourceDocument) -> Iterator[SourceSentence]:
+    for section in document.sections:
+        for block in section.blocks:
+            if not isinstance(block, SourceTable):
+                for paragraph in (block,) if isinstance(block, SourceParagraph) else block.items:
+                    yield from paragraph.sentences
+
+
+def _facts_of_document(
+    document: SourceDocument, known: Vocabulary, rejected: Counter[str]
+) -> Iterator[DocumentFact]:
+    for section in document.sections:
+        if _size(section) < SMALLEST_PASSAGE:
+            rejected["passage too thin"] += 1
+            continue
+        for bare in _facts_of_section(section, known):
+            setting = setting_of(bare.question, document.title, section.headings)
+            fact = replace(bare, setting=setting)
+            reason = _fault(fact)
+            if reason:
+                rejected[reason] += 1
+            else:
+                yield fact
+
+
+def _facts_of_section(section: SourceSection, known: Vocabulary) -> Iterator[DocumentFact]:
+    first = section.blocks[0] if section.blocks else None
+    if isinstance(first, SourceParagraph):
+        yield from facts_of_heading(section, [first])
+    before: SourceSentence | None = None
+    for block in section.blocks:
+        if isinstance(block, SourceTable):
+            yield from facts_of_table(section, block)
+            before = None
+            continue
+        if isinstance(block, SourceList):
+            yield from facts_of_list(section, before, block, known)
+        for paragraph in (block,) if isinstance(block, SourceParagraph) else block.items:
+            last: SourceSentence | None = None
+            for sentence in paragraph.sentences:
+                yield from facts_of(section, sentence, known, last)
+                last = sentence
+        before = block.sentences[-1] if isinstance(block, SourceParagraph) else None
+
+
+def _size(section: SourceSection) -> int:
+    size = 0
+    for block in section.blocks:
+        if isinstance(block, SourceParagraph):
+            size += len(block.sentences)
+        elif isinstance(block, SourceList):
+            size += len(block.items)
+        else:
+            size += len(block.rows) * (len(block.header) - 1)
+    return size
+
+
+def _fault(fact: DocumentFact) -> str:
+    """Return why *fact* is not asked; empty if nothing speaks against it."""
+    question, answer = fact.question, fact.answers[0]
+    if fact.section.text[fact.start : fact.end] != answer:
+        raise ValueError(f"{fact.section.id}: the answer to {question!r} does not stand at {fact.start}")
+    if len(question.split()) > LONGEST_QUESTION:
+        return "question too long"
+    if _LEANING_ANSWER.search(answer):
+        return "the answer leans on what stands around it"
+    if re.search(r"[*_~]{2}|\[|\]|&\w+;|\s[*_]\w|\w[*_]\s|[“”\"]\?$", question) or question.count(
+        "("
+    ) != question.count(")"):
+        return "markup or half a parenthesis in the question"
+    if (
+        fact.kind not in ("yes-no", "cell")
+        and len(set(content_words(answer)) - set(content_words(question))) < 2
+    ):
+        return "the question gives the answer away"
+    return ""
+
+
+def _near_duplicates(facts: Sequence[DocumentFact]) -> Iterator[int]:
+    """Yield which of *facts* nearly repeat an earlier one that stands elsewhere."""
+    texts = [f"{fact.standalone}\n{fact.answers[0]}" for fact in facts]
+    for at, first in near_duplicates(texts).items():
+        one, other = facts[at], facts[first]
+        if (one.section.id, one.start) != (other.section.id, other.start):
+            yield at
+
+
+def _normal(question: str) -> str:
+    return " ".join(re.findall(r"\w+", question.lower()))

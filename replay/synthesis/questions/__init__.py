@@ -1,0 +1,1 @@
+"""Questions that a document answers, asked by the grammar of its sentences."""

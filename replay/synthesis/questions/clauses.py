@@ -1,0 +1,381 @@
+"""
+Sentences taken apart, where their grammar is plain: who does what, in which tense, and the question about it.
+
+Without a tagger: the subject is a noun phrase with at most two "of" phrases, the verb an auxiliary or a word
+that a list has. A sentence that could be read in two ways is not taken apart.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from replay.coreference.reading.words import word_set
+from replay.synthesis.questions.noun_phrases import hides_a_verb, noun_phrase, subject_end
+from replay.synthesis.questions.verbs import verb
+from replay.synthesis.questions.words import (
+    AUXILIARIES,
+    DETERMINERS,
+    LEANING,
+    MODALS,
+    PREPOSITIONS,
+    Vocabulary,
+    Word,
+    in_first_person,
+    looks_plural,
+)
+
+_OBJECT_STARTS = (
+    DETERMINERS
+    | PREPOSITIONS
+    | word_set(
+        """
+        you your up to that whether how when if what multiple several many more additional new existing only
+        one two three four five different certain specific other another zero its their various certain
+        additional
+        """
+    )
+)
+_ENDS_A_REST = re.compile(
+    r",?\s+(?:because|so that|since|although|though|unless|whereas|while|but|including|such as)\s"
+    r"|,?\s(?:and|or) (?:it|they|you|then)\s"
+    r"|,\s(?:which|and|so|if|when|where|or|for example|making|allowing|ensuring|meaning)\s"
+    r"|;|:\s|\s[-–—]+\s|\s\([^()]*\)$|,\s\w+ing\s"
+)
+"""What may end a clause early."""
+_NO_PLAIN_END = re.compile(
+    r"[,;()–—\"“”]|\. "
+    r"|\b(?:and|or) (?:\w+ly )?(?:is|are|was|were|can|must|will|should|has|have|had|does|do|did)\b"
+)
+"""What a clause of ours never holds: lists are cut nowhere, and neither are parentheses."""
+_NEGATIONS_INSIDE = word_set("not no don't doesn't isn't")
+LONGEST_SUBJECT = 9
+LONGEST_REST = 16
+_AND_VERB = re.compile(r"\b(?:and|or) ([a-z]+s)\b")
+_OF_SEVERAL = word_set("some many most several both all")
+_NEGATIONS = word_set("not never")
+_NOT_ASKED = word_set(
+    "also never now already currently still then therefore just probably often usually typically"
+)
+"""Adverbs that a question about the clause leaves out."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clause:
+    """A subject and what is said of it."""
+
+    subject: str
+    """As it stands inside a sentence, "your" turned to "my": "the cache"."""
+    is_plural: bool
+    auxiliary: str
+    """What opens a question about it: "is", "can", "does" ..."""
+    verb: str
+    """Its base form after "do" or a modal, with adverbs before it; empty after a form of "be"."""
+    rest: str
+    """What follows, up to the end of the clause."""
+    is_negated: bool = False
+    is_cut: bool = False
+    second: int = -1
+    """Offset of the "and" that joins a second verb to the same subject; -1 without one."""
+    """Whether the sentence says more of it than *rest* does."""
+
+    @property
+    def is_mine(self) -> bool:
+        """Return whether it is about the reader, who is "you" in the document and "I" in a question."""
+        return self.subject == "I"
+
+    @property
+    def predicate(self) -> str:
+        """Return verb and rest."""
+        return f"{self.verb} {self.rest}".strip()
+
+    def question(self, word: str = "", predicate: str | None = None) -> str:
+        """Return the question that begins with *word* ("why"), about *predicate* instead of the whole one."""
+        said = self.predicate if predicate is None else predicate
+        parts = (word, self.auxiliary, self.subject, said)
+        line = " ".join(part for part in parts if part)
+        return line[:1].upper() + line[1:] + "?"
+
+
+def clause(text: str, words: Sequence[Word], known: Vocabulary, start: int = 0) -> Clause | None:
+    """Return the clause of *text* that begins with the word at *start*, or None where it isn't plain."""
+    if start >= len(words):
+        return None
+    if words[start].low == "you":
+        return _clause_of_you(text, words, start)
+    end = subject_end(words, start)
+    if end == start or end - start > LONGEST_SUBJECT or not _opens_plainly(words, start, end):
+        return None
+    found = _with_auxiliary(text, words, start, end) or _with_verb(text, words, start, end)
+    if found is None or hides_a_verb(words[start : start + len(found.subject.split())]):
+        return None
+    return replace(found, subject=known.lower(found.subject))
+
+
+def _opens_plainly(words: Sequence[Word], start: int, end: int) -> bool:
+    """Return whether the words from *start* to *end* are a subject, and no imperative or fragment."""
+    first, second = words[start], words[start + 1 : start + 2]
+    if first.is_adverb or first.low == "no" or first.text.endswith("ing"):
+        return False
+    if first.is_literal or first.low in DETERMINERS:
+        return True
+    if verb(first.low, "base") is not None and end > start + 1:
+        return False  # an imperative, perhaps
+    if verb(first.low, "participle") and not verb(first.low, "base"):
+        return False  # "Highlighted changes"
+    return not (verb(first.low, "third") is not None and second and second[0].low in DETERMINERS)
+
+
+def _clause_of_you(text: str, words: Sequence[Word], start: int) -> Clause | None:
+    said = [word.low for word in words[start + 1 : start + 5]]
+    if not said:
+        return None
+    auxiliary, skipped, negated = said[0], 2, False
+    if said[0] in ("need", "have") and said[1:2] == ["to"]:
+        auxiliary, skipped = "do", 1
+    elif said[0] in ("don't", "do") and ("need" in said[1:3] or "have" in said[1:3]) and "to" in said[2:4]:
+        auxiliary, negated, skipped = "do", True, 2 if said[0] == "don't" else 3
+    elif said[0] == "must":
+        auxiliary = "do"
+    elif said[0] in ("cannot", "can't"):
+        auxiliary, negated = "can", True
+    elif said[0] not in ("can", "should", "may"):
+        return None
+    at = start + skipped
+    if at < len(words) and words[at].low in _NEGATIONS:
+        negated, at = True, at + 1
+    lead = "have to " if said[0] == "must" else ""
+    auxiliary = "can" if auxiliary == "may" else auxiliary
+    while at < len(words) and words[at].low in ("also", "then", "still", "only", "just"):
+        at += 1
+    if at >= len(words) or words[at].low == "now":
+        return None  # a step of what went before
+    ahead = at
+    while ahead < len(words) and words[ahead].is_adverb:
+        ahead += 1
+    does = words[ahead].low if ahead < len(words) else ""
+    if does == "want" or (verb(does, "base") is None and does != "be"):
+        return None
+    rest, is_cut, second = _rest(text, words, at)
+    if rest is None:
+        return None
+    return Clause(
+        subject="I", is_plural=False, auxiliary=auxiliary, verb=lead.strip(), rest=in_first_person(rest),
+        is_negated=negated, is_cut=is_cut, second=second,
+    )  # fmt: skip
+
+
+def _with_auxiliary(text: str, words: Sequence[Word], start: int, end: int) -> Clause | None:
+    at = end
+    adverbs, at = _adverbs(words, at)
+    if at >= len(words):
+        return None
+    auxiliary = words[at].low
+    negated = auxiliary in ("cannot",) or auxiliary.endswith("n't")
+    auxiliary = {"cannot": "can", "can't": "can", "won't": "will"}.get(
+        auxiliary, auxiliary.removesuffix("n't")
+    )
+    if auxiliary not in AUXILIARIES:
+        return None
+    plural = (
+        _is_plural(words, start, end)
+        if auxiliary in MODALS | {"did", "had"}
+        else auxiliary in ("are", "were", "have", "do")
+    )
+    at += 1
+    if at < len(words) and words[at].low in _NEGATIONS:
+        if words[at + 1 : at + 2] and words[at + 1].low in ("only", "just", "necessarily"):
+            return None
+        negated, at = True, at + 1
+    more, at = _adverbs(words, at)
+    adverbs += more
+    if at >= len(words):
+        return None
+    base = ""
+    if auxiliary in ("has", "have", "had"):
+        if verb(words[at].low, "participle") is None or words[at].low in ("read", "set", "put", "run"):
+            base = "have"
+            auxiliary = {"has": "does", "have": "do", "had": "did"}[auxiliary]
+    elif auxiliary in ("must", "may"):
+        base = "have to" if auxiliary == "must" else ""
+        auxiliary = ("do" if plural else "does") if auxiliary == "must" else "can"
+    rest, is_cut, second = _rest(text, words, at)
+    if rest is None:
+        return None
+    kept = " ".join(adverb for adverb in adverbs if adverb not in _NOT_ASKED)
+    return Clause(
+        subject=in_first_person(text[words[start].start : words[end - 1].end]),
+        is_plural=plural, auxiliary=auxiliary, verb=f"{kept} {base}".strip(),
+        rest=in_first_person(rest), is_negated=negated or "never" in adverbs, is_cut=is_cut, second=second,
+    )  # fmt: skip
+
+
+def _adverbs(words: Sequence[Word], at: int) -> tuple[list[str], int]:
+    """Return the adverbs that stand at *at*, and where they end."""
+    start = at
+    while at < len(words) and (words[at].is_adverb or words[at].low in ("also", "then", "therefore")):
+        at += 1
+    return [word.low for word in words[start:at]], at
+
+
+def _with_verb(text: str, words: Sequence[Word], start: int, end: int) -> Clause | None:
+    """Return the clause whose verb could stand in its subject too, as told by what follows it."""
+    for at in range(start + 1, min(end + 2, len(words))):
+        subject_to = at
+        while subject_to > start + 1 and words[subject_to - 1].is_adverb:
+            subject_to -= 1
+        if subject_end(words, start) < subject_to or words[subject_to - 1].low in DETERMINERS | PREPOSITIONS:
+            continue
+        if not _ends_a_subject(words[start:subject_to]):
+            continue
+        plural = _is_plural(words, start, subject_to)
+        found = _verb_at(words, at, is_plural=plural, opening=words[start].low)
+        if found is None:
+            continue
+        base, auxiliary = found
+        if at + 1 >= len(words) or words[at + 1].text == ".":
+            rest, is_cut, second = "", False, -1
+        else:
+            said, is_cut, second = _rest(text, words, at + 1)
+            if said is None:
+                return None
+            rest = said
+        adverbs = [one.low for one in words[subject_to:at]]
+        return Clause(
+            subject=in_first_person(text[words[start].start : words[subject_to - 1].end]),
+            is_plural=plural, auxiliary=auxiliary,
+            verb=" ".join([*(one for one in adverbs if one not in _NOT_ASKED), base]),
+            rest=in_first_person(rest), is_cut=is_cut, second=second, is_negated="never" in adverbs,
+        )  # fmt: skip
+    return None
+
+
+def _ends_a_subject(words: Sequence[Word]) -> bool:
+    """Return whether the last of *words* is surely part of the noun phrase that they are."""
+    last = words[-1]
+    if len(words) > 2 and last.text[:1].isupper() and not last.text.isupper() and words[-2].text.islower():
+        return False  # "the behavior Redis follows"
+    # "the server uses port"
+    return len(words) == 1 or last.is_literal or verb(last.low, "third") is None
+
+
+def _verb_at(words: Sequence[Word], at: int, *, is_plural: bool, opening: str) -> tuple[str, str] | None:
+    """Return the verb at *at*, its base form, and what asks about it ("does"); None if it need be none."""
+    word = words[at]
+    if word.is_literal or not word.text.islower() or word.low in AUXILIARIES:
+        return None
+    after = words[at + 1] if at + 1 < len(words) else None
+    third, base, past = (verb(word.low, form) for form in ("third", "base", "past"))
+    if after is None or after.text == ".":
+        return (
+            (third, "does") if third is not None and opening in ("a", "an", "the", "your", "each") else None
+        )
+    opens_object = (
+        after.is_literal
+        or after.low in _OBJECT_STARTS
+        or after.text[:1].isupper()
+        or after.text[:1].isdigit()
+    )
+    if _verb_follows(words, at + 1):
+        return None
+    if third is not None and not is_plural and opening not in _OF_SEVERAL:
+        return (third, "does") if opens_object or _is_bare_object(words, at + 1) else None
+    if is_plural and base is not None and after.low not in PREPOSITIONS - {"to"}:
+        return (base, "do") if opens_object else None
+    if past is not None and after.low in DETERMINERS and word.low != past:
+        return past, "did"
+    return None
+
+
+def _is_bare_object(words: Sequence[Word], start: int) -> bool:
+    """Return whether a plural noun phrase without article stands at *start*, and no verb after it."""
+    end = noun_phrase(words, start)
+    return end > start and looks_plural(words[end - 1]) and not words[start].low.endswith("ed")
+
+
+def _verb_follows(words: Sequence[Word], start: int) -> bool:
+    """Return whether the noun phrase at *start* is followed by a verb: then the word before it was a noun."""
+    end = subject_end(words, start)
+    while end < len(words) and words[end].is_adverb:
+        end += 1
+    return end < len(words) and end > start and words[end].low in AUXILIARIES
+
+
+def _is_plural(words: Sequence[Word], start: int, end: int) -> bool:
+    if words[start].low in ("a", "an", "each", "every"):
+        return False
+    head = noun_phrase(words[:end], start) - 1
+    return looks_plural(words[max(head, start)])
+
+
+def _rest(text: str, words: Sequence[Word], at: int) -> tuple[str | None, bool, int]:
+    """
+    Return what *text* says from the word at *at* to the end of its clause, and whether that is cut.
+
+    Last comes the offset of an "and" that joins a second verb, -1 without one. The text is None where nobody
+    can tell where the clause ends.
+    """
+    if at >= len(words):
+        return None, False, -1
+    whole = text[words[at].start :].rstrip(" .!;:")
+    literals = [
+        (word.start - words[at].start, word.end - words[at].start) for word in words[at:] if word.is_literal
+    ]
+    cut = next(
+        (
+            found.start()
+            for found in _ENDS_A_REST.finditer(whole)
+            if not any(start <= found.start() < end for start, end in literals)
+        ),
+        None,
+    )
+    rest = whole if cut is None else whole[:cut].rstrip()
+    second = _second_verb(words, at, words[at].start + len(rest))
+    if second is not None:
+        rest, cut = text[words[at].start : second].rstrip(" ,"), second
+    bare = rest
+    for start, end in reversed(literals):
+        if end <= len(rest):
+            bare = bare[:start] + "x" * (end - start) + bare[end:]
+    joined = _AND_VERB.findall(bare)
+    if _NO_PLAIN_END.search(bare) or not rest or any(verb(word, "third") for word in joined):
+        return None, False, -1
+    inside = [word for word in words[at:] if word.start - words[at].start < len(rest)]
+    if (
+        not inside
+        or len(inside) > LONGEST_REST
+        or inside[-1].low in PREPOSITIONS | DETERMINERS | {"and", "or", "to"}
+    ):
+        return None, False, -1
+    if any(_leans(before, word) for before, word in pairwise([words[at - 1], *inside])):
+        return None, False, -1
+    return rest, cut is not None, -1 if second is None else second
+
+
+def _leans(before: Word, word: Word) -> bool:
+    """Return whether *word* points at what stands elsewhere; not the "that" of "a flag that skips"."""
+    if word.is_literal or word.low in ("its", "their") or (word.low == "that" and before.is_noun_like):
+        return False
+    return word.low in LEANING or word.low in _NEGATIONS_INSIDE
+
+
+def _second_verb(words: Sequence[Word], start: int, end: int) -> int | None:
+    """Return the offset of an "and" that joins a second verb to the first, before *end*."""
+    for at in range(start + 1, len(words) - 1):
+        if words[at].end > end:
+            return None
+        if words[at].low in ("and", "or", "but") and not words[at + 1].is_literal:
+            ahead = at + 1
+            while ahead < len(words) - 1 and words[ahead].is_adverb:
+                ahead += 1
+            word, after = words[ahead], words[ahead + 1] if ahead + 1 < len(words) else words[ahead]
+            joins = word.low in AUXILIARIES or (
+                word.text.islower()
+                and (verb(word.low, "third") is not None or verb(word.low, "past") is not None)
+                and (after.low in _OBJECT_STARTS or after.is_literal)
+            )
+            if joins:
+                return words[at].start
+    return None

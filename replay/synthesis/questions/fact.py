@@ -1,0 +1,77 @@
+"""What can be asked of a passage: a question, its answer's place, and what it shares with others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from replay.synthesis.documents.document import SourceSection
+
+Kind = Literal[
+    "definition", "effect", "object", "amount", "time", "place", "reason", "condition", "procedure", "yes-no",
+    "list", "item", "cell", "difference",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuestionTopic:
+    """The phrase of a question that says what it is about."""
+
+    text: str
+    """As it stands in the question: "the cache"."""
+    start: int
+    """Offset in the question."""
+    is_plural: bool = False
+    is_owner: bool = False
+    """Whether it can give way to a possessive: "the size of the cache"."""
+
+    @property
+    def key(self) -> str:
+        """Return what equal topics share: the words without article, in small letters."""
+        words = self.text.lower().split()
+        return " ".join(
+            words[1:] if len(words) > 1 and words[0] in ("the", "a", "an", "my", "each", "every") else words
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DocumentFact:
+    """One question that needs no context, and its answer."""
+
+    kind: Kind
+    question: str
+    """As it is asked where *setting* is clear."""
+    answers: tuple[str, ...]
+    """A span of the section's text; then shorter ones that answer as well."""
+    start: int
+    """Offset of the first answer in the section's text."""
+    section: SourceSection
+    topic: QuestionTopic | None = None
+    frame: str = ""
+    """The question with ``{}`` for *filler*; after one of a frame, others can be asked as "And ...?"."""
+    filler: str = ""
+    place: int = 0
+    """For an item of a list: which one, from 1; else 0."""
+    list_start: int = -1
+    """For an item and for its list: where the list begins in the section's text."""
+    reason_for: str = ""
+    """For a reason: the yes-or-no question whose "Why?" it is."""
+    is_denied: bool = False
+    """Whether a yes-or-no question is answered by no."""
+
+    setting: str = ""
+    """What its page tells and the question does not: "About TLS", "When installing the agent"; else empty."""
+
+    @property
+    def standalone(self) -> str:
+        """Return the question with its setting: "About TLS: is a key needed?"."""
+        if not self.setting:
+            return self.question
+        if self.setting.startswith("About "):
+            return f"{self.setting}: {self.question}"
+        return f"{self.setting}, {self.question[:1].lower()}{self.question[1:]}"
+
+    @property
+    def end(self) -> int:
+        """Return the offset after the first answer in the section's text."""
+        return self.start + len(self.answers[0])

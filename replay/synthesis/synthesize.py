@@ -1,0 +1,150 @@
+"""Conversations made from documents, without a model: read, asked about, filtered, and put in order."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import random
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from replay.core.adapter import Adapter
+from replay.core.conversation import Conversation
+from replay.core.errors import DatasetError, InputError
+from replay.coreference.reading.resolver import Resolver
+from replay.synthesis.documents.document import SourceDocument
+from replay.synthesis.documents.read import LARGEST_MB, read_documents
+from replay.synthesis.filters import keep_answered, mark_references
+from replay.synthesis.flow import ConversationWriter, Shares
+from replay.synthesis.pool import pool_of
+
+Preset = Literal["quac", "ikat", "support"]
+
+PRESETS: dict[Preset, Shares] = {
+    "quac": Shares(anaphora=0.5, ellipsis=0.1, unanswerable=0.2, shift=0.05, yes_no=0.26),
+    "ikat": Shares(anaphora=0.3, ellipsis=0.1, unanswerable=0.05, shift=0.25, yes_no=0.2),
+    "support": Shares(),
+}
+
+
+VERSION = 1
+"""Raised whenever equal documents and settings give other conversations."""
+
+
+def shares_of(preset: str, given: Mapping[str, float]) -> Shares:
+    """
+    Return the shares of *preset*, with those that are *given* in their place.
+
+    Raises:
+        ValueError: there is no such preset or share, or a number is not from 0 to 1.
+    """
+    found = next((shares for name, shares in PRESETS.items() if name == preset), None)
+    if found is None:
+        raise ValueError(f'there is no preset "{preset}"; choose {", ".join(PRESETS)}')
+    for name in given:
+        if name not in Shares.__struct_fields__:
+            raise ValueError(f'there is no share "{name}"; choose {", ".join(Shares.__struct_fields__)}')
+    return msgspec.structs.replace(found, **given)
+
+
+class SynthesisSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is made."""
+
+    conversations: int = 50
+    turns: int = 8
+    """Questions of each conversation."""
+    seed: int = 0
+    shares: Shares = Shares()
+    largest_mb: float = LARGEST_MB
+    """Larger files are left out; millions of bytes."""
+
+    def __post_init__(self) -> None:
+        for name in ("conversations", "turns"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} is {getattr(self, name)}; give at least 1")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Synthesis:
+    """Conversations, and what became of everything that could have been in them."""
+
+    conversations: list[Conversation]
+    sources: list[str]
+    """Paths of the documents that were read."""
+    sections: int
+    questions: int
+    """How many could be asked after filtering, several of one sentence among them."""
+    rejected: Counter[str]
+    """Questions and passages that were left out, by reason."""
+    unread: list[DatasetError]
+    """Files that couldn't be used."""
+    references: Counter[str] = field(default_factory=Counter)
+    """How often the resolver found what a question leans on: "pronoun found", "ellipsis not found" ..."""
+    signature: str = ""
+    """Hash of the settings and of the documents' texts: equal ones give equal conversations."""
+
+
+def synthesize(
+    paths: Iterable[Path], settings: SynthesisSettings, *, system: Adapter | None, resolver: Resolver | None
+) -> Synthesis:
+    """
+    Return conversations that the documents of *paths* carry; equal settings and files give equal ones.
+
+    Args:
+        paths: Files, folders and patterns.
+        settings: How many, how long, of what kinds.
+        system: Only what this system answers from a question's passage is asked; None asks all.
+        resolver: Marks whether it finds what each question leans on; None marks nothing.
+
+    Raises:
+        InputError: the documents carry fewer conversations than are asked for; the message says how many.
+        AdapterError: *system* can't be asked.
+    """
+    unread: list[DatasetError] = []
+    sources: list[str] = []
+    digest = hashlib.sha256(msgspec.json.encode((VERSION, settings)))
+
+    def documents() -> Iterable[SourceDocument]:
+        for found in read_documents(paths, largest_mb=settings.largest_mb):
+            if isinstance(found, DatasetError):
+                unread.append(found)
+                continue
+            sources.append(found.path)
+            digest.update("\0".join((found.path, *(section.text for section in found.sections))).encode())
+            yield found
+
+    pool = pool_of(documents(), least=settings.turns)
+    if not sources:
+        raise InputError(
+            "; ".join(str(error) for error in unread[:3]) or "no documents were found; check the paths"
+        )
+    areas = pool.areas
+    if system is not None:
+        # In a thread of its own, since whoever reads a scenario's data may be in an event loop already.
+        with ThreadPoolExecutor(1) as thread:
+            areas = thread.submit(asyncio.run, keep_answered(areas, system, pool.rejected)).result()
+    writer = ConversationWriter(
+        areas=areas, turns=settings.turns, shares=settings.shares, rng=random.Random(settings.seed)
+    )
+    made = list(islice(writer.conversations(), settings.conversations))
+    if len(made) < settings.conversations:
+        raise InputError(
+            f"these documents carry {len(made)} conversations of {settings.turns} turns, and "
+            f"{settings.conversations} are asked for; "
+            f"ask for {len(made)}, for fewer turns, or give more documents"
+        )
+    references: Counter[str] = Counter()
+    if resolver is not None:
+        made, references = mark_references(made, resolver)
+    return Synthesis(
+        conversations=made, sources=sources, sections=pool.sections,
+        questions=sum(len(area.facts) for area in areas), rejected=+pool.rejected, unread=unread,
+        references=references, signature=digest.hexdigest()[:12],
+    )  # fmt: skip

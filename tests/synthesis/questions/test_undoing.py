@@ -1,0 +1,93 @@
+"""Questions that lean on others: what stands for what is known."""
+
+from replay.synthesis.documents.document import SourceSection, SourceSentence
+from replay.synthesis.questions.fact import DocumentFact, QuestionTopic
+from replay.synthesis.questions.sentences import facts_of
+from replay.synthesis.questions.undoing import lean_on, leave_out_setting
+from tests.data_tables import from_table
+from tests.synthesis.questions.test_sentences import KNOWN
+
+
+def fact_of(text):
+    section = SourceSection(id="a.md#1", headings=(), text=text, start=0, end=len(text), blocks=())
+    return next(facts_of(section, SourceSentence(text=text, start=0), KNOWN))
+
+
+def made(question, *, topic="", **more):
+    section = SourceSection(id="a.md#1", headings=(), text="Yes.", start=0, end=4, blocks=())
+    found = (
+        QuestionTopic(text=topic, start=question.index(topic), is_owner=" of " in question) if topic else None
+    )
+    return DocumentFact(question=question, answers=("Yes.",), start=0, section=section, topic=found, **more)
+
+
+@from_table
+def test_a_question_leans_on_the_one_before(first, then, asked, antecedent):
+    form = next(iter(lean_on(fact_of(then), fact_of(first), 3)))
+    (reference,) = form.references
+    assert (form.question, reference.antecedent, reference.depth) == (asked, antecedent, 3)
+    assert form.question[reference.start : reference.end] == reference.text
+    whole = form.question[: reference.start] + reference.antecedent + form.question[reference.end :]
+    assert not reference.text or whole == form.fact.question
+
+
+def test_questions_on_different_things_lean_on_nothing():
+    assert (
+        list(
+            lean_on(
+                fact_of("A node supports up to 20 labels."), fact_of("Pods can be moved to a quiet place."), 1
+            )
+        )
+        == []
+    )
+
+
+def test_a_cell_is_asked_for_by_its_owner():
+    before = made("What is the type of the retries parameter?", topic="the retries parameter", kind="cell")
+    then = made(
+        "What is the default value of the retries parameter?", topic="the retries parameter", kind="cell"
+    )
+    assert [form.question for form in lean_on(then, before, 1)] == [
+        "What is its default value?",
+        "What is the default value of that parameter?",
+    ]
+
+
+def test_an_item_of_a_list_is_asked_for_by_its_place():
+    listed = made("Which modes are there?", kind="list", list_start=0)
+    item = made("What is the quick mode?", topic="the quick mode", kind="item", place=2, list_start=0)
+    (form,) = lean_on(item, listed, 1)
+    assert (form.question, form.way) == ("What is the second one?", "ordinal")
+
+
+def test_a_reason_is_asked_with_why():
+    yes_no = made("Can a snapshot be changed?", kind="yes-no")
+    reason = made(
+        "Why can't a snapshot be changed?", kind="reason", reason_for=yes_no.question, is_denied=True
+    )
+    (form,) = lean_on(reason, yes_no, 2)
+    assert (form.question, form.references[0].antecedent) == ("Why not?", "Why can't a snapshot be changed")
+
+
+def test_a_person_is_no_it():
+    before, then = (
+        made(f"{word} Ada Lovelace born?", topic="Ada Lovelace", kind="time")
+        for word in ("When was", "Where was")
+    )
+    section = SourceSection(
+        id="b", headings=(), text="Ada said that she was born.", start=0, end=27, blocks=()
+    )
+    then = DocumentFact(
+        kind="time", question=then.question, answers=("Ada",), start=0, section=section, topic=then.topic
+    )
+    assert next(lean_on(then, before, 1)).question == "Where was she born?"
+
+
+def test_a_setting_is_left_out_where_it_was_said():
+    fact = made("Is a key needed?", kind="yes-no", setting="About TLS")
+    form = leave_out_setting(fact, 2)
+    assert (form.question, fact.standalone, form.way) == (
+        "Is a key needed?",
+        "About TLS: Is a key needed?",
+        "setting",
+    )

@@ -1,0 +1,50 @@
+"""Turns that were there before, nearly."""
+
+from __future__ import annotations
+
+from replay.core.conversation import Conversation, Turn
+from replay.synthesis.duplicates import duplicate_turns, near_duplicates, turn_text
+
+LONG = "The reader cuts the text of a file into sections and each section into the sentences that it holds"
+
+
+def conversation(name: str, *questions: str) -> Conversation:
+    turns = [
+        Turn(id=f"{name}{n}", question=q, gold_answers=(f"Because of {q}",)) for n, q in enumerate(questions)
+    ]
+    return Conversation(id=name, turns=tuple(turns))
+
+
+def test_what_differs_in_a_word_or_a_mark_is_nearly_the_same():
+    texts = [
+        f"{LONG} today.",
+        f"{LONG}, today!",
+        f"{LONG} tomorrow.",
+        "Something else of some length it is.",
+        "",
+        "",
+    ]
+    assert near_duplicates(texts) == {1: 0, 2: 0}
+
+
+def test_the_words_in_another_order_are_another_text():
+    words = LONG.split()
+    assert near_duplicates([LONG, " ".join(reversed(words))]) == {}
+
+
+def test_whatever_the_seed_exact_repetitions_are_found():
+    for seed in range(1, 6):
+        assert near_duplicates(["Who?", LONG, "Who?", LONG.upper()], seed=seed) == {2: 0, 3: 1}
+
+
+def test_the_standalone_question_and_the_answer_tell_turns_apart():
+    turn = Turn(id="1", question="Why?", standalone="Why is it red?", gold_answers=("So.", "Yes."))
+    assert turn_text(turn) == "Why is it red?\nSo."
+    assert turn_text(Turn(id="1", question="Why?")) == "Why?\n"
+
+
+def test_turns_of_any_conversation_are_told_that_repeat_others():
+    first = conversation("a", "who is it", "what is it", "why is it so")
+    same = conversation("b", "who is it", "what is it", "where is it")
+    other = conversation("c", "how much is it", "who is it", "when is it")
+    assert duplicate_turns([first, same, other]) == {("b", 1), ("b", 2), ("c", 2)}
