@@ -10,7 +10,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no
 # Tests start a hundred processes, each of which would have to compile the program anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: quickstart study test test-long mutants lint types clean
+.PHONY: quickstart study test test-long mutants lint types docs clean
 
 quickstart: .venv/ready
 	$(BIN)/replay run quickstart
@@ -37,6 +37,10 @@ lint: .venv/ready-dev
 types: .venv/ready-dev
 	$(BIN)/mypy
 
+# The documentation site, into build/docs. Look at it with: .venv/bin/python -m http.server -d build/docs
+docs: .venv/ready-docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --config-file docs/site/mkdocs.yml
+
 .venv/ready: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed, this is " + sys.version)'
 	[ -x $(BIN)/python ] || $(PYTHON) -m venv .venv
@@ -45,6 +49,10 @@ types: .venv/ready-dev
 
 .venv/ready-dev: .venv/ready
 	$(INSTALL) --editable '.[dev]'
+	touch $@
+
+.venv/ready-docs: .venv/ready
+	$(INSTALL) --editable '.[docs]'
 	touch $@
 
 clean:

@@ -10,7 +10,7 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import typer.main
 from mkdocs.config.defaults import MkDocsConfig
@@ -41,6 +41,7 @@ PROTOCOLS: dict[str, Sequence[str]] = {
     "A resolver": ("replay.coreference.reading.resolver.Resolver",
                    "replay.coreference.reading.resolver.MentionReader"),
 }  # fmt: skip
+BOOST = 0.2
 
 
 def on_files(files: Files, *, config: MkDocsConfig) -> Files:
@@ -53,6 +54,8 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
         "python": python_page(),
     }
     for name, text in pages.items():
+        # The tables hold so many words that they would come first for any question.
+        text = f"---\nsearch:\n  boost: {BOOST}\n---\n\n{text}"
         files.append(File.generated(config, f"reference/{name}.md", content=text))
     return files
 
@@ -250,7 +253,7 @@ def scenario_page() -> str:
 
 # Plug-ins
 
-_PROVIDED = ("folder", "detector", "price_table", "panel_name", "seed", "builder")
+_PROVIDED = ("folder", "detector", "price_table", "panel_name")
 
 
 def plugins_page() -> str:
@@ -271,7 +274,8 @@ def _plugin(kind: Kind, name: str, target: str) -> Iterator[str]:
     says = factory if inspect.isclass(factory) or kind == "scorers" else importlib.import_module(module)
     text = re.sub(r"^Return the scorer ``\w+``: ", "", inspect.getdoc(says) or "")
     text = text[:1].upper() + text[1:]
-    yield f"### {name} ({kind}) {{ #{kind}-{name} }}\n"
+    one = {"policies": "policy"}.get(kind, kind[:-1])
+    yield f"### {name} ({one}) {{ #{kind}-{name} }}\n"
     yield f"{_first_paragraph(text)}\n"
     model = settings_model(factory, _PROVIDED)
     texts = described(factory) if inspect.isclass(factory) else _arguments(factory)
@@ -280,10 +284,15 @@ def _plugin(kind: Kind, name: str, target: str) -> Iterator[str]:
 
 
 def _arguments(function: Any) -> dict[str, str]:
-    """Return what the section ``Args`` of a function's docstring says of each argument."""
+    """
+    Return what the section ``Args`` of a function's docstring says of each argument.
+
+    Of others, what the class that it returns says of an attribute of that name.
+    """
     section = re.search(r"^Args:\n((?: .*\n?|\n)+)", inspect.getdoc(function) or "", re.MULTILINE)
     entries = re.findall(r"^    (\w+): (.*(?:\n      .*)*)", section[1] if section else "", re.MULTILINE)
-    return dict(entries)
+    made = get_type_hints(function).get("return")
+    return {**(described(made) if inspect.isclass(made) else {}), **dict(entries)}
 
 
 # Python
@@ -298,13 +307,18 @@ def protocols_page() -> str:
     return "\n".join(parts)
 
 
+def _rank(exported: Any) -> int:
+    """Return where *exported* stands on its page: functions first, errors last."""
+    return 0 if not inspect.isclass(exported) else 1 + issubclass(exported, Exception)
+
+
 def python_page() -> str:
     """Return the page of what ``replay`` and ``replay.testing`` export."""
     shown = {name for names in PROTOCOLS.values() for name in names}
     parts = ["# Python\n"]
     for module in (replay, replay.testing):
         parts.append(f"## {module.__name__}\n")
-        for name in sorted(module.__all__):
+        for name in sorted(module.__all__, key=lambda name: (_rank(getattr(module, name)), name)):
             exported = getattr(module, name)
             home = f"{getattr(exported, '__module__', '')}.{getattr(exported, '__qualname__', '')}"
             if home.startswith("replay.") and home not in shown:

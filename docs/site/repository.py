@@ -25,6 +25,13 @@ PAGES = {
 }
 """Pages of the site by their file in the repository."""
 FILES_OF = {uri: path for path, uri in PAGES.items()}
+GENERATED = {
+    "Commands": "reference/commands.md",
+    "Scenario keys": "reference/scenario-keys.md",
+    "Shipped plug-ins": "reference/shipped-plug-ins.md",
+    "Plug-in protocols": "reference/plug-in-protocols.md",
+}
+"""Pages that only the site has: the Markdown has their names in italics, and the site a link."""
 LINK = re.compile(r"(?<=\]\()(?![a-z]+:|#|/)([^)\s#]+)")
 
 
@@ -65,4 +72,8 @@ def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: 
         path = posixpath.normpath(posixpath.join(folder, found[0]))
         return posixpath.relpath(uri_in_site(path), posixpath.dirname(uri) or ".")
 
-    return LINK.sub(in_site, markdown)
+    markdown = LINK.sub(in_site, markdown)
+    for title, generated in GENERATED.items():
+        link = posixpath.relpath(generated, posixpath.dirname(uri) or ".")
+        markdown = markdown.replace(f"*{title}*", f"[{title}]({link})")
+    return markdown

@@ -2,8 +2,9 @@
 A report as a document: sections of paragraphs, notes, tables, lists, cases and figures, whoever shows it.
 
 What is shown of a run, of a comparison, of a load run or of tables is built once; ``text`` shows it in a
-terminal or a pipe, ``markdown`` in a pull request's comment, ``notebook`` as HTML with figures. Names that
-others gave (to systems, policies, runs) are marked, since outputs have forms of their own for them.
+terminal or a pipe, ``markdown`` in a pull request's comment, ``latex`` as tables for a paper, ``notebook``
+as HTML with figures. Names that others gave (to systems, policies, runs) are marked, since outputs have forms
+of their own for them.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ class ClusterSection(Section):
     cpus: float = Field(default=1.0, ge=0, le=1000)
     """Of Ray's CPUs, for each actor."""
     resources: dict[str, float] = Field(default_factory=dict)
-    """Of Ray's own resources, for each actor: it is only on nodes that have them."""
+    """Of Ray's own resources, for each actor, as in ``{bot: 1}``: it is only on nodes that have them."""
     files: tuple[str, ...] = ()
     """More files and folders (patterns too), relative to the scenario's folder, that code on the nodes reads
     and that no setting names."""
@@ -47,7 +47,8 @@ class ClusterSection(Section):
     the outcome ``lost``, so that nothing is asked twice."""
     scoring: ScoringSection = ScoringSection()
     wait_s: PositiveSeconds = 60.0
-    """How long to wait for a node where there is none, before the run is stopped."""
+    """How long to wait for a node where there is none, before the run is stopped; and for room on one that
+    others use."""
 
     @field_validator("address")
     @classmethod

@@ -123,11 +123,11 @@ class PlaySection(Section):
     timeout_s: PositiveSeconds = 60.0
     """For each attempt of a question."""
     attempts: Attempts = 4
-    """Attempts at most, after failures that may pass."""
+    """Attempts at most, the first included, after failures that may pass; left out, 1 under load."""
     backoff_s: Seconds = 0.5
     """The longest pause before the second attempt, drawn from 0 on; doubled each time."""
     retry_budget_s: Seconds = 60.0
-    """No attempt starts later than this after the first failure."""
+    """No attempt starts later than this after the first failure, whatever ``Retry-After`` asks."""
     on_failure: Literal["stop", "gold"] = "stop"
     """What follows a failed turn: its conversation ends, or goes on with the gold answer in the history."""
     repeats: Annotated[int, Field(ge=1), at_most(100, "pass^k is worked out for each k up to it")] = 1

@@ -125,6 +125,18 @@ def bertscore(
     About in [0, 1]; with *rescale* unrelated texts lie around 0 and worse ones below. A blank answer, and
     one that declines when it shouldn't or doesn't when it should, scores 0 on either scale. With *idf*
     word pieces weigh by their idf among the references of all turns scored together.
+
+    Args:
+        part: Which of the three numbers.
+        model: A name on the Hugging Face hub, or a folder.
+        num_layers: The layer that is compared; the model's usual one by default.
+        idf: Whether rare words of the references count more.
+        rescale: Whether bert-score's baseline is taken off.
+        lang: The language, for the baseline.
+        batch_size: Pairs at a time.
+        device: As torch has it, ``cpu`` or ``cuda:1``; by default a GPU where there is one.
+        answerable_only: Leave out questions that count as unanswerable by QuAC's rule.
+        declining: Regular expressions of whole answers that count as CANNOTANSWER.
     """
     settings = BertSettings(
         model=model,

@@ -41,7 +41,12 @@ def bleu1(
     answerable_only: bool = False,
     declining: tuple[str, ...] = DECLINING_PATTERNS,
 ) -> ReferenceScore:
-    """Return the scorer ``bleu1``: mean clipped unigram precision, in [0, 1]."""
+    """
+    Return the scorer ``bleu1``: mean clipped unigram precision, in [0, 1].
+
+    Args:
+        tokens: ``plain``: words without punctuation, in lower case; ``squad``: also without articles.
+    """
     return ReferenceScore(
         name="bleu1",
         settings=f"{words_signature(tokens)}+clip-max|bp:no|smooth:no",

@@ -40,8 +40,11 @@ class Bleu4:
     """
 
     tokenize: Tokenize = "13a"
+    """sacreBLEU's tokenizer."""
     lowercase: bool = False
+    """Whether case is dropped first."""
     smooth: Smooth = "exp"
+    """sacreBLEU's smoothing of orders without a match."""
     effective_order: bool = False
     """Leave out the orders that no answer of the cell is long enough for."""
     answerable_only: bool = False

@@ -84,6 +84,16 @@ def coverage(
 
     With a threshold of None, the mean of the coverage itself. *lang* is spaCy's code of the language of
     the sentences, and whose baseline *rescale* goes by.
+
+    Args:
+        threshold: How alike each sentence of the reference has to be to a sentence of the answer; with null
+            the score is that likeness.
+        model: A name on the Hugging Face hub, or a folder.
+        num_layers: The layer that is compared; the model's usual one by default.
+        rescale: Whether bert-score's baseline is taken off.
+        lang: The language, for sentences and the baseline.
+        batch_size: Pairs at a time.
+        device: As torch has it, ``cpu`` or ``cuda:1``; by default a GPU where there is one.
     """
     settings = BertSettings(
         model=model,

@@ -199,6 +199,9 @@ def fuzzy(
 
     With a threshold of None, the mean of the best ratios, 0 for an answer that states otherwise than all
     references.
+
+    Args:
+        threshold: From which likeness on an answer matches, in [0, 1]; with null the score is the likeness.
     """
     if threshold is not None and not 0 <= threshold <= 1:
         raise ValueError(f"threshold: {threshold} is not between 0 and 1")

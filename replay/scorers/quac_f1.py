@@ -104,7 +104,12 @@ def quac_f1(
     answerable_only: bool = False,
     declining: tuple[str, ...] = DECLINING_PATTERNS,
 ) -> ReferenceScore:
-    """Return the scorer ``quac_f1``: mean leave-one-out F1 where people agree, in [0, 1]."""
+    """
+    Return the scorer ``quac_f1``: mean leave-one-out F1 where people agree, in [0, 1].
+
+    Args:
+        min_human_f1: Questions on which people agree less than this are left out.
+    """
     return _leave_one_out("quac_f1", min_human_f1, answerable_only, declining)
 
 
@@ -113,7 +118,12 @@ def heq_q(
     answerable_only: bool = False,
     declining: tuple[str, ...] = DECLINING_PATTERNS,
 ) -> ReferenceScore:
-    """Return the scorer ``heq_q``: share of questions answered at least as well as by people, in [0, 1]."""
+    """
+    Return the scorer ``heq_q``: share of questions answered at least as well as by people, in [0, 1].
+
+    Args:
+        min_human_f1: Questions on which people agree less than this are left out.
+    """
     return _leave_one_out("heq_q", min_human_f1, answerable_only, declining)
 
 
@@ -122,7 +132,14 @@ def heq_d(
     answerable_only: bool = False,
     declining: tuple[str, ...] = DECLINING_PATTERNS,
 ) -> EquivalentDialogs:
-    """Return the scorer ``heq_d``: share of dialogs answered at least as well as by people throughout."""
+    """
+    Return the scorer ``heq_d``: share of dialogs answered at least as well as by people throughout.
+
+    Args:
+        min_human_f1: Questions on which people agree less than this are left out.
+        answerable_only: Leave out questions that count as unanswerable by QuAC's rule.
+        declining: Regular expressions of whole answers that count as CANNOTANSWER.
+    """
     return EquivalentDialogs(questions=_leave_one_out("heq_d", min_human_f1, answerable_only, declining))
 
 

@@ -59,6 +59,11 @@ def rouge_l(
     Return the scorer ``rouge_l``: mean ROUGE-L F against the best reference, in [0, 1].
 
     *beta* is how many times as much recall weighs as precision; 0 is precision alone.
+
+    Args:
+        beta: How much recall counts beside precision.
+        tokens: ``plain``: words without punctuation, in lower case; ``squad``: also without articles.
+        stemmer: Whether words are cut to their stems, as rouge-score's Porter stemmer does.
     """
     if not (math.isfinite(beta) and beta >= 0):
         raise ValueError(f"beta: {beta} is not a finite number of at least 0")

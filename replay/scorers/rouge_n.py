@@ -61,7 +61,13 @@ def rouge1(
     answerable_only: bool = False,
     declining: tuple[str, ...] = DECLINING_PATTERNS,
 ) -> ReferenceScore:
-    """Return the scorer ``rouge1``: mean F1 of single words against the best reference, in [0, 1]."""
+    """
+    Return the scorer ``rouge1``: mean F1 of single words against the best reference, in [0, 1].
+
+    Args:
+        tokens: ``plain``: words without punctuation, in lower case; ``squad``: also without articles.
+        stemmer: Whether words are cut to their stems, as rouge-score's Porter stemmer does.
+    """
     return _rouge_n(1, tokens, stemmer, answerable_only, declining)
 
 
@@ -71,5 +77,11 @@ def rouge2(
     answerable_only: bool = False,
     declining: tuple[str, ...] = DECLINING_PATTERNS,
 ) -> ReferenceScore:
-    """Return the scorer ``rouge2``: mean F1 of pairs of neighbouring words, in [0, 1]."""
+    """
+    Return the scorer ``rouge2``: mean F1 of pairs of neighbouring words, in [0, 1].
+
+    Args:
+        tokens: ``plain``: words without punctuation, in lower case; ``squad``: also without articles.
+        stemmer: Whether words are cut to their stems, as rouge-score's Porter stemmer does.
+    """
     return _rouge_n(2, tokens, stemmer, answerable_only, declining)

@@ -97,6 +97,11 @@ def similarity(
     A blank answer, and one that declines when it shouldn't or doesn't when it should, scores 0. *model* is
     a name on the Hugging Face hub, or a folder, seen from the scenario's; *device* as torch names it, None
     for a GPU if there is one.
+
+    Args:
+        model: A name on the Hugging Face hub, or a folder.
+        batch_size: Texts at a time.
+        device: As torch has it, ``cpu`` or ``cuda:1``; by default a GPU where there is one.
     """
     check_batch_size(batch_size)
     return ReferenceScore(

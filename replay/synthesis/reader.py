@@ -26,10 +26,13 @@ class DocumentsReader:
     """Makes conversations from all files of a scenario's ``data.path`` together."""
 
     conversations: int = 50
+    """How many."""
     turns: int = 8
     """Questions of each."""
     seed: int = 0
+    """Equal seeds and documents give equal conversations."""
     preset: Preset = "support"
+    """Shares of kinds of questions, as those of a known data set."""
     shares: Mapping[str, float] = field(default_factory=dict)
     """Shares of kinds of questions in place of the preset's."""
     found_by: NestedChoice = "extractive"

@@ -27,18 +27,13 @@ PAGE = (ROOT / "docs" / "cluster.md").read_text("utf-8")
 SECTIONS = {part.partition("\n")[0]: part for part in PAGE.split("\n## ")[1:]}
 
 
-def test_every_key_of_the_section_is_on_the_page_with_its_default():
-    shown = dict(re.findall(r"^\| `(\w+)` \| (.*?) \|", SECTIONS["Settings"], re.MULTILINE))
-    fields = ClusterSection.model_fields
-    assert list(shown) == list(fields)
-    for name, default in shown.items():
-        value = fields[name].get_default(call_default_factory=True)
-        if isinstance(value, str | float | int | tuple | dict):  # else words say what it is
-            assert default.strip("`") == (f"{value:g}" if isinstance(value, float) else str(value or "none"))
+def test_the_section_shown_is_sound():
+    (shown,) = (yaml.safe_load(one) for one in re.findall(r"```yaml\n(cluster:.*?)```", PAGE, re.DOTALL))
+    assert ClusterSection.model_validate(shown["cluster"]).per_node == 4
 
 
 def test_the_manifest_plays_a_scenario_on_nodes_that_have_room_for_it():
-    (manifest,) = (yaml.safe_load(one) for one in re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL))
+    (manifest,) = (yaml.safe_load(one) for one in re.findall(r"```yaml\n(api.*?)```", PAGE, re.DOTALL))
     spec = manifest["spec"]["rayClusterSpec"]
     assert manifest["spec"]["entrypoint"].split()[:2] == ["replay", "run"]
     assert spec["headGroupSpec"]["rayStartParams"]["num-cpus"] == "0", "nothing is played on the head"

@@ -1,4 +1,4 @@
-"""The README shows what the quickstart prints, and all ways to look at it say the same to the digit."""
+"""A tutorial shows what the quickstart prints, and all ways to look at it say the same to the digit."""
 
 from __future__ import annotations
 
@@ -26,18 +26,26 @@ def report(folder: Path):
 
 
 def terminal(folder: Path) -> str:
-    """The part of what `replay run quickstart` prints that the README shows."""
+    """The part of what `replay run quickstart` prints that the tutorial shows."""
     out = io.StringIO()
     print_report(report(folder), Console(file=out, width=80, color_system=None))
     return re.search(r"Against gold.*?(?=\nNotes)", out.getvalue(), re.DOTALL)[0]
 
 
-def test_the_readme_shows_the_quickstarts_table_and_sentence(quickstart):
+def test_the_tutorial_shows_the_quickstarts_table_and_sentence(quickstart):
     """After a wanted change, run once with UPDATE_GOLDEN=1 and read what changed."""
+    page = "docs/tutorials/first-table.md"
+    (shown,) = re.findall(r"```text\n(Against gold.*?)```", (ROOT / page).read_text("utf-8"), re.DOTALL)
+    agree(page, shown, terminal(quickstart))
+
+
+def test_the_readme_says_what_testing_with_recorded_answers_hides(quickstart):
+    """The words below its picture; UPDATE_GOLDEN=1 writes them, too."""
     (shown,) = re.findall(
-        r"```text\n(Against gold.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL
+        r"Testing with recorded answers hides .*? of em", (ROOT / "README.md").read_text("utf-8")
     )
-    agree("README.md", shown, terminal(quickstart))
+    (sentence,) = hidden_sentences(report(quickstart).hidden)
+    agree("README.md", shown, sentence[: sentence.index(" of em") + len(" of em")])
 
 
 def markdown(shown):

@@ -6,7 +6,6 @@ import os
 import re
 from pathlib import Path
 
-from replay.scenario.sections import PlaySection
 from tests.faults.table import FAULTS
 from tests.faults.test_wire import CASES
 
@@ -36,17 +35,3 @@ def test_the_table_of_faults_is_the_one_that_is_tried():
 def test_every_fault_is_listed_once():
     names = [fault.what for fault in FAULTS]
     assert len(set(names)) == len(names)
-
-
-def test_the_settings_of_the_page_are_those_of_a_scenario_with_their_defaults():
-    shown = re.findall(r"^\| `(\w+)` \| (\S+)", PAGE.read_text("utf-8"), re.MULTILINE)
-    settings = {name: default.strip("`") for name, default in shown if name in PlaySection.model_fields}
-    defaults = {name: PlaySection.model_fields[name].default for name in settings}
-    assert settings.keys() == {
-        "timeout_s", "attempts", "backoff_s", "retry_budget_s", "on_failure", "fail_fast", "stop_after",
-    }  # fmt: skip
-    assert settings == {
-        name: "none" if value is None else str(value).lower() if isinstance(value, bool) else f"{value:g}"
-        if isinstance(value, float) else str(value)
-        for name, value in defaults.items()
-    }  # fmt: skip

@@ -65,6 +65,7 @@ class BotFrameworkAdapter:
     quiet_s: float = 1.0
     """An answer is complete when the bot sent nothing for so long after a message."""
     poll_s: float = 0.3
+    """Time between two looks; latencies are too high by up to as much."""
     greeting: int = 0
     """So many messages the bot sends by itself when a conversation begins; they are waited for, 15 s at
     most."""
@@ -77,6 +78,7 @@ class BotFrameworkAdapter:
     passages: str | None = None
     """JMESPath of the passages in an answer's list of activities, as in ``[].channelData.sources[]``."""
     max_reply_bytes: int = MAX_REPLY_BYTES
+    """The largest reply, or frame of a stream, that is read."""
     history: Literal["server"] = field(default="server", init=False)
 
     def __post_init__(self) -> None:

@@ -29,6 +29,7 @@ class AnthropicAdapter(ChatAdapter):
     """A model behind a Messages endpoint."""
 
     model: str
+    """The model's name."""
     max_tokens: int = 1024
     """The longest answer; the API wants a number."""
     base_url: str = "https://api.anthropic.com"
@@ -44,6 +45,7 @@ class AnthropicAdapter(ChatAdapter):
     extra: Mapping[str, Any] = field(default_factory=dict)
     """More fields of the body, as in ``temperature: 0``; texts in it are templates."""
     headers: Mapping[str, str] = field(default_factory=dict)
+    """More headers."""
     headers_env: Mapping[str, str] = field(default_factory=dict)
     """Headers with a secret: the environment variable that holds the value, or a text such as
     ``Bearer ${TOKEN}``."""
@@ -55,6 +57,7 @@ class AnthropicAdapter(ChatAdapter):
     passages_path: str | None = None
     """JMESPath of the passages that the server says it used."""
     max_reply_bytes: int = MAX_REPLY_BYTES
+    """The largest reply that is read."""
 
     def __post_init__(self) -> None:
         check_address(self.base_url, "base_url")

@@ -33,6 +33,7 @@ class OpenAIAdapter(ChatAdapter):
     """Up to ``/chat/completions`` or ``/responses``, as in ``http://localhost:8000/v1``; what stands behind
     a ``?`` stays at the end."""
     model: str
+    """The model's name."""
     api: Literal["chat", "responses"] = "chat"
     """``chat`` posts to ``/chat/completions``, ``responses`` to ``/responses``."""
     history: HistoryKeeper = "client"
@@ -46,6 +47,7 @@ class OpenAIAdapter(ChatAdapter):
     extra: Mapping[str, Any] = field(default_factory=dict)
     """More fields of the body, as in ``temperature: 0``; texts in it are templates."""
     headers: Mapping[str, str] = field(default_factory=dict)
+    """More headers."""
     headers_env: Mapping[str, str] = field(default_factory=dict)
     """Headers with a secret, as in ``api-key: AZURE_KEY``: the environment variable that holds the value,
     or a text such as ``Bearer ${TOKEN}``."""
@@ -59,6 +61,7 @@ class OpenAIAdapter(ChatAdapter):
     passages_path: str | None = None
     """JMESPath of the passages that the server says it used."""
     max_reply_bytes: int = MAX_REPLY_BYTES
+    """The largest reply that is read."""
 
     def __post_init__(self) -> None:
         check_address(self.base_url, "base_url")

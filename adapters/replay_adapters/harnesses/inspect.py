@@ -59,7 +59,9 @@ class InspectAdapter:
     agent: str | None = None
     """``file.py@name``, or the name of an installed one, in place of a model."""
     agent_args: Mapping[str, Any] = field(default_factory=dict)
+    """What the agent is made with."""
     base_url: str | None = None
+    """Where the model's provider is, in place of its usual address."""
     model_args: Mapping[str, Any] = field(default_factory=dict)
     """What else the provider takes."""
     config: Mapping[str, Any] = field(default_factory=dict)

@@ -38,6 +38,7 @@ class HttpAdapter:
     """JMESPath of the answer in the reply, as in ``reply.text``; in a stream that of the whole answer in an
     event, which then counts in place of the pieces."""
     method: Method = "POST"
+    """How a question is sent."""
     params: Mapping[str, Any] = field(default_factory=dict)
     """Fields of the query, whose texts are templates, as in ``{q: "{{question}}"}``; a list is sent as the
     field several times, and nothing (null) not at all."""
@@ -46,6 +47,7 @@ class HttpAdapter:
     form: Mapping[str, Any] | None = None
     """Fields of a form, as for ``params``; sent in place of a JSON body."""
     headers: Mapping[str, str] = field(default_factory=dict)
+    """Headers as they are."""
     headers_env: Mapping[str, str] = field(default_factory=dict)
     """Headers with a secret: the environment variable that holds the value, or a text such as
     ``Bearer ${TOKEN}``."""
@@ -90,6 +92,7 @@ class HttpAdapter:
     a new one for each costs both sides more than the question. One that the server closes with a question on
     its way then ends that conversation."""
     max_reply_bytes: int = MAX_REPLY_BYTES
+    """The largest reply that is read."""
 
     def __post_init__(self) -> None:
         self._check_stream()

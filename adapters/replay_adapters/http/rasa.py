@@ -37,6 +37,7 @@ class RasaAdapter:
     """A Rasa server with its REST channel switched on."""
 
     base_url: str = "http://localhost:5005"
+    """The server's address."""
     channel: str = "rest"
     """Name of the channel, for one of your own that answers as ``rest`` does."""
     token_env: str | None = None
@@ -50,6 +51,7 @@ class RasaAdapter:
     passages: str | None = None
     """JMESPath of the passages the assistant used in its list of messages, as in ``[].custom.sources[]``."""
     max_reply_bytes: int = MAX_REPLY_BYTES
+    """The largest reply that is read."""
     history: Literal["server"] = field(default="server", init=False)
 
     def __post_init__(self) -> None:

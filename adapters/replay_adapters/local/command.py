@@ -78,6 +78,7 @@ class CommandAdapter:
     grace_s: float = 2.0
     """How long it may take to end when its stdin is closed, and again when it is told to."""
     max_line_bytes: int = 16 * MEBIBYTE
+    """The longest line that is read."""
 
     @property
     def local_code(self) -> str:

@@ -149,6 +149,7 @@ class ScriptedAdapter:
     faults: Sequence[ScriptedFault] = ()
     """The first that fits an ask is played, after the delay."""
     history: HistoryKeeper = "client"
+    """Who keeps the conversation."""
 
     def __post_init__(self) -> None:
         bounds = self.delay_s if isinstance(self.delay_s, tuple | list) else (self.delay_s, self.delay_s)

@@ -73,12 +73,14 @@ class WebSocketAdapter:
     history: HistoryKeeper = "client"
     """Without ``session_id`` each session gets an id from us, for the templates to send."""
     headers: Mapping[str, str] = field(default_factory=dict)
+    """Headers of the opening request, as they are."""
     headers_env: Mapping[str, str] = field(default_factory=dict)
     """Headers with a secret: the environment variable that holds the value, or a text such as
     ``Bearer ${TOKEN}``."""
     ping_s: float | None = None
     """How often the system is pinged; a connection without an answer to it is given up."""
     max_frame_bytes: int = MAX_FRAME_BYTES
+    """The largest frame that is read."""
     max_reply_bytes: int = MAX_REPLY_BYTES
     """All frames of one answer together."""
 

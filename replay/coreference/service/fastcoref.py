@@ -44,6 +44,7 @@ class FastcorefResolver:
     """A document costs 0.2 s on one core, so gold-side results are kept on disk."""
 
     model: compat.ModelName = "f-coref"
+    """Which of the two models."""
     path: Path | None = None
     """A local directory with the model's config, tokenizer and weights, instead of the hub."""
     device: str | None = None

@@ -50,7 +50,9 @@ class ClaimsJudge:
     tries: int = 3
     """Replies that are read at most: after one that can't be, the judge is shown it and the error."""
     prompt: Path | None = None
+    """A prompt file instead of ours."""
     retry_prompt: Path | None = None
+    """The same for what follows a reply that could not be read."""
     parameters: dict[str, Any] = field(default_factory=dict)
     """Parameters of the model, over ``DEFAULTS``; one that is null isn't sent."""
 

@@ -50,7 +50,9 @@ class FactualJudge:
     """``always``: the model judges every answer, and is checked where it contradicts a fuzzy match.
     ``unmatched``: a fuzzy match settles it without asking."""
     prompt: Path | None = None
+    """A prompt file instead of ours."""
     verification_prompt: Path | None = None
+    """The same for the check of a doubtful verdict."""
     declining: tuple[str, ...] = DECLINING_PATTERNS
     """Regular expressions of whole answers that count as CANNOTANSWER; nothing else matches that."""
     parameters: dict[str, Any] = field(default_factory=dict)

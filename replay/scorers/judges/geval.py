@@ -62,6 +62,7 @@ class GEvalJudge:
     """``logprobs``: one reply, weighted by the log-probabilities that come with it. ``samples``: the mean
     of several replies. ``single``: one reply, taken at its word."""
     level: Level = "turn"
+    """``dialogue`` rates the whole conversation, once; the rating stands at its last turn."""
     criteria: tuple[str, ...] | None = None
     """Names of criteria; left out, all of the file's, or naturalness, coherence, engagingness and
     groundedness."""
@@ -72,7 +73,9 @@ class GEvalJudge:
     min_samples: int | None = None
     """Of those, so many must give a rating, or there is none; left out, half of them, rounded up."""
     prompt: Path | None = None
+    """A prompt file instead of ours."""
     steps_prompt: Path | None = None
+    """The same for the steps of own criteria."""
     parameters: dict[str, Any] = field(default_factory=dict)
     """Parameters of the model, over the mode's ``DEFAULTS``; one that is null isn't sent."""
 
