@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from replay.synthesis.synthesize import Synthesis
 
 
+_SHARE_MISSED = 0.05
 _MOST_NAMED = 5
 """Files that can't be used, as far as they are listed."""
 
@@ -131,7 +132,7 @@ def synthesize(
         sources=made.sources, signature=made.signature, references=made.references,
         unread=[str(error) for error in made.unread],
     )  # fmt: skip
-    for line in _report(made):
+    for line in _report(made, shares):
         echo(line, err=True)
     echo(f"wrote {out} and {card}")
 
@@ -174,7 +175,7 @@ def _resolver(text: str) -> Resolver | None:
     return ResolverChoice(name=choice.name, settings=choice.settings, folder=Path.cwd()).build()
 
 
-def _report(made: Synthesis) -> list[str]:
+def _report(made: Synthesis, shares: Shares) -> list[str]:
     """Return what was read, made, left out and reached, a line each."""
     lines = [f"left out: {error}" for error in made.unread[:_MOST_NAMED]]
     if (more := len(made.unread) - _MOST_NAMED) > 0:
@@ -185,6 +186,10 @@ def _report(made: Synthesis) -> list[str]:
         f"answer; {len(made.conversations)} conversations with {turns} of them ({made.signature})"
     )
     lines += [f"not asked: {count} ({reason})" for reason, count in made.rejected.most_common()]
+    for name, share in made.reached.items():
+        wanted = getattr(shares, name)
+        if abs(share - wanted) > _SHARE_MISSED:
+            lines.append(f"{name}: {share:.0%}, and {wanted:.0%} are asked for; the documents carry no other")
     found = sum(count for name, count in made.references.items() if not name.endswith("not found"))
     if made.references:
         lines.append(

@@ -302,3 +302,17 @@ def _about(one: _Choice) -> dict[str, Any]:
     if one.form.references:
         said["references"] = [msgspec.to_builtins(reference) for reference in one.form.references]
     return said
+
+
+def reached_shares(conversations: Sequence[Conversation]) -> dict[str, float]:
+    """Return the shares of kinds of questions in *conversations*, by the names of ``Shares``."""
+    known = [about for one in conversations for about in one.metadata["synthesized"]]
+    moves = Counter(about["move"] for one in conversations for about in one.metadata["synthesized"][1:])
+    later = max(moves.total(), 1)
+    return {
+        "anaphora": moves["lean"] / later,
+        "ellipsis": moves["elliptic"] / later,
+        "unanswerable": moves["unanswerable"] / later,
+        "shift": moves["other section"] / later,
+        "yes_no": sum(about["kind"] == "yes-no" for about in known) / max(len(known), 1),
+    }

@@ -25,7 +25,8 @@ _LARGEST_BYTES = 500_000_000
 class DocumentsReader:
     """Makes conversations from all files of a scenario's ``data.path`` together."""
 
-    conversations: int = 50
+    conversations: int | None = None
+    """As many as the documents carry when left out."""
     """How many."""
     turns: int = 8
     """Questions of each."""

@@ -22,16 +22,17 @@ from replay.coreference.reading.resolver import Resolver
 from replay.synthesis.documents.document import SourceDocument
 from replay.synthesis.documents.read import LARGEST_MB, read_documents
 from replay.synthesis.filters import keep_answered, mark_references
-from replay.synthesis.flow import ConversationWriter, Shares
+from replay.synthesis.flow import ConversationWriter, Shares, reached_shares
 from replay.synthesis.pool import pool_of
 
 Preset = Literal["quac", "ikat", "support"]
 
 PRESETS: dict[Preset, Shares] = {
-    "quac": Shares(anaphora=0.5, ellipsis=0.1, unanswerable=0.2, shift=0.05, yes_no=0.26),
-    "ikat": Shares(anaphora=0.3, ellipsis=0.1, unanswerable=0.05, shift=0.25, yes_no=0.2),
+    "quac": Shares(anaphora=0.6, ellipsis=0.2, unanswerable=0.15, shift=0.02, yes_no=0.36),
+    "ikat": Shares(anaphora=0.5, ellipsis=0.16, unanswerable=0, shift=0.3, yes_no=0.21),
     "support": Shares(),
 }
+"""The first two as ``replay data stats`` finds them in CANARD and iKAT 2024, cut so that they sum to 1."""
 
 
 VERSION = 1
@@ -57,7 +58,8 @@ def shares_of(preset: str, given: Mapping[str, float]) -> Shares:
 class SynthesisSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What is made."""
 
-    conversations: int = 50
+    conversations: int | None = 50
+    """None for as many as the documents carry."""
     turns: int = 8
     """Questions of each conversation."""
     seed: int = 0
@@ -67,8 +69,9 @@ class SynthesisSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
 
     def __post_init__(self) -> None:
         for name in ("conversations", "turns"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} is {getattr(self, name)}; give at least 1")
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise ValueError(f"{name} is {value}; give at least 1")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +90,8 @@ class Synthesis:
     """Files that couldn't be used."""
     references: Counter[str] = field(default_factory=Counter)
     """How often the resolver found what a question leans on: "pronoun found", "ellipsis not found" ..."""
+    reached: Mapping[str, float] = field(default_factory=dict)
+    """The shares that were reached, by the names of ``Shares``."""
     signature: str = ""
     """Hash of the settings and of the documents' texts: equal ones give equal conversations."""
 
@@ -134,11 +139,11 @@ def synthesize(
         areas=areas, turns=settings.turns, shares=settings.shares, rng=random.Random(settings.seed)
     )
     made = list(islice(writer.conversations(), settings.conversations))
-    if len(made) < settings.conversations:
+    if not made or (settings.conversations is not None and len(made) < settings.conversations):
         raise InputError(
             f"these documents carry {len(made)} conversations of {settings.turns} turns, and "
-            f"{settings.conversations} are asked for; "
-            f"ask for {len(made)}, for fewer turns, or give more documents"
+            f"{settings.conversations or 'at least one'} are asked for; "
+            f"ask for {len(made) or 'less'}, for fewer turns, or give more documents"
         )
     references: Counter[str] = Counter()
     if resolver is not None:
@@ -146,5 +151,5 @@ def synthesize(
     return Synthesis(
         conversations=made, sources=sources, sections=pool.sections,
         questions=sum(len(area.facts) for area in areas), rejected=+pool.rejected, unread=unread,
-        references=references, signature=digest.hexdigest()[:12],
+        references=references, reached=reached_shares(made), signature=digest.hexdigest()[:12],
     )  # fmt: skip
