@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -61,12 +61,39 @@ def synthesize(
         ),
     ] = "embedded",
     largest_mb: Annotated[float, typer.Option("--largest-mb", min=0, help="Larger files are left out.")] = 20,
+    llm: Annotated[
+        str | None,
+        typer.Option(
+            "--llm",
+            metavar="ADAPTER",
+            help="Have a model write the questions: '{openai: {model: ..., base_url: ...}}'.",
+        ),
+    ] = None,
+    method: Annotated[
+        Literal["student", "inpainting"],
+        typer.Option(
+            "--method",
+            help="With --llm: a student asks a teacher, who quotes; or questions are put to sentences.",
+        ),
+    ] = "student",
+    prompts: Annotated[
+        Path | None,
+        typer.Option(
+            "--prompts", metavar="FOLDER", help="With --llm: student.txt, teacher.txt, inpainting.txt."
+        ),
+    ] = None,
+    prices: Annotated[
+        Path | None, typer.Option("--prices", metavar="FILE", help="With --llm: a table of prices.")
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="With --llm: say what it would ask and cost; ask nothing.")
+    ] = False,
 ) -> None:
     """
     Make conversations from documents: questions, standalone forms, answers with their passages.
 
-    No model is asked. The questions come from the grammar of the sentences, and lean on each other by
-    pronouns and by what they leave out, so that what each refers to is known.
+    No model is asked without --llm. The questions come from the grammar of the sentences, and lean on each
+    other by pronouns and by what they leave out, so that what each refers to is known.
     """
     import msgspec
 
@@ -76,6 +103,22 @@ def synthesize(
     from replay.synthesis.synthesize import SynthesisSettings, synthesize as make
 
     shares = _shares(preset, share or [])
+    if llm is not None:
+        from replay.cli.synthesize_model import synthesize_by_model
+        from replay.synthesis.model.synthesize import ModelSettings
+
+        asked_for = ModelSettings(
+            conversations=conversations, turns=turns, method=method, seed=seed, shares=shares,
+            largest_mb=largest_mb,
+        )  # fmt: skip
+        synthesize_by_model(
+            documents, asked_for, out, llm=llm, prices=prices, prompts=prompts, dry_run=dry_run
+        )
+        return
+    if dry_run:
+        raise typer.BadParameter(
+            "it goes with --llm; without a model nothing costs anything", param_hint="--dry-run"
+        )
     settings = SynthesisSettings(
         conversations=conversations, turns=turns, seed=seed, shares=shares, largest_mb=largest_mb
     )

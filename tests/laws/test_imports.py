@@ -76,7 +76,7 @@ ROOMS = {
     "cli": "core core/settings core/asking datasets scorers/judges statistics "
     "coreference/reading coreference/wording coreference/service coreference play "
     "play/load scenario/assertions scenario load report report/plots results runs web "
-    "viewer tables study/running study/pages synthesis synthesis/statistics cli/serving",
+    "viewer tables study/running study/pages synthesis synthesis/model synthesis/statistics cli/serving",
 }
 """Each room, and the rooms that it imports. A file's room is its folder below ``replay``."""
 

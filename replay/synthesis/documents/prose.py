@@ -215,6 +215,7 @@ _SHOWN = (
 _POINTS_AT_SHOWN = re.compile(
     rf"\b(?:following|above|below|previous|preceding) (?:[\w.-]+ ){{0,3}}(?:{_SHOWN})\b"
     rf"|\b(?:{_SHOWN}) (?:shown |given |listed )?(?:above|below)\b"
+    r"|\bas (?:you|we) can see\b"
     r"|\b(?:as|like) (?:shown |illustrated |seen |depicted )?(?:above|below|here|follows|this)[.:]?$",
     re.IGNORECASE,
 )
@@ -227,7 +228,7 @@ _LEANS_ON_SHOWN = re.compile(
 )
 
 
-_POINTING = ("follow", "above", "below", "previous", "preceding", "here", "this")
+_POINTING = ("follow", "can see", "above", "below", "previous", "preceding", "here", "this")
 
 
 def _points_at_shown(text: str) -> bool:
@@ -270,7 +271,7 @@ def _is_sentence(piece: TextPiece) -> bool:
         return False  # the rest of something
     if not starts_with_code and not opening.isalnum():
         return False
-    if text.count("(") < text.count(")"):
+    if text.count("(") != text.count(")") or text.count("“") != text.count("”"):
         return False
     spoken = sum(word[:1].islower() for word in words)
     if _SENTENCE_END.search(text):

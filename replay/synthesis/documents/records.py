@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Iterator
 
 from replay.core.errors import DatasetError
@@ -32,11 +33,21 @@ def read_csv(path: str, source: str, *, title: str) -> SourceDocument:
         raise DatasetError(
             f"is no table that can be read ({error})", path=path, line=lines.line_num
         ) from error
+    if rows and _is_data(rows[0]):
+        raise DatasetError("has no column names; expected them in the first row", path=path, line=1)
     for first in range(1, len(rows), _ROWS_OF_A_SECTION):
         if first > 1:
             builder.continue_section(0)
         builder.table(rows[0], rows[first : first + _ROWS_OF_A_SECTION])
     return builder.finish(len(source))
+
+
+_NUMBER = re.compile(r"[-+]?[\d.,:/ %-]*\d[\d.,:/ %-]*")
+
+
+def _is_data(names: list[str]) -> bool:
+    """Return whether a row is no column names: numbers or dates are in it, or several cells are empty."""
+    return any(_NUMBER.fullmatch(name.strip()) for name in names) or sum(not n.strip() for n in names) > 1
 
 
 def read_json_lines(path: str, source: str) -> Iterator[SourceDocument | DatasetError]:

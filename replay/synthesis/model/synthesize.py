@@ -64,7 +64,8 @@ class ModelSynthesis:
     """Conversations that a model made, and what became of everything else."""
 
     conversations: list[Conversation]
-    documents: int
+    sources: list[str]
+    """The documents' paths."""
     areas: int
     """Parts of documents that can carry a conversation."""
     rejected: Counter[str]
@@ -79,7 +80,7 @@ class ModelSynthesis:
 
 @dataclass(slots=True)
 class _ReadDocuments:
-    documents: int = 0
+    sources: list[str] = field(default_factory=list)
     unread: list[DatasetError] = field(default_factory=list)
     areas: list[ModelArea] = field(default_factory=list)
     digest: str = ""
@@ -122,7 +123,7 @@ def synthesize_with_model(
     maker.rejected[REPEATED] += len(made) - len(kept)
     return ModelSynthesis(
         conversations=kept,
-        documents=read.documents,
+        sources=read.sources,
         areas=len(read.areas),
         rejected=+maker.rejected,
         unread=read.unread,
@@ -212,13 +213,13 @@ def _read(
             if isinstance(found, DatasetError):
                 read.unread.append(found)
                 continue
-            read.documents += 1
+            read.sources.append(found.path)
             digest.update("\0".join((found.path, *(section.text for section in found.sections))).encode())
             yield found
 
     read.areas = model_areas(documents(), turns=settings.turns, rng=random.Random(settings.seed))
     read.digest = digest.hexdigest()[:12]
-    if not read.documents:
+    if not read.sources:
         raise InputError("; ".join(map(str, read.unread[:3])) or "no documents were found; check the paths")
     if len(read.areas) < settings.conversations:
         raise InputError(

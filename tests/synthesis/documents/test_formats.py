@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from replay.core.errors import DatasetError
 from replay.synthesis.documents.document import (
     SourceDocument,
     SourceList,
@@ -71,6 +72,10 @@ def texts(document: SourceDocument) -> list[str]:
         ("The following command installs it.", []),
         ("Visit https://example.com to get the program.", []),
         ("and so the rest is left to you.", []),
+        ("(It is one of two. It has another.)", []),
+        ("He said “I will. You may too.” It was late.", ["It was late."]),
+        ("As you can see, it is short.", []),
+        ("It is fast (on most of them).", ["It is fast (on most of them)."]),
         ("etcd stores the state of the cluster.", ["etcd stores the state of the cluster."]),
         ("Note: the server must be running.", ["The server must be running."]),
         ("🚀 It starts within a second.", ["It starts within a second."]),
@@ -312,6 +317,13 @@ def test_rows_are_tables_of_a_hundred():
     assert document.sections[1].text.startswith("name; price\nthing 100; 100\n")
 
 
+@pytest.mark.parametrize("first", ["Ada;1870", "Ada;2026-07-08", "Ada;;"])
+def test_a_file_without_column_names_is_no_table(first):
+    with pytest.raises(DatasetError) as caught:
+        read_csv("a.csv", f"{first}\n{first}\n", title="a")
+    assert str(caught.value) == "a.csv:1: has no column names; expected them in the first row"
+
+
 def test_each_record_is_a_document():
     lines = ['{"title": "T", "content": "It is **good**."}', "", "{", "[]", '{"id": 1}']
     first, *errors = read_json_lines("a.jsonl", "\n".join(lines))
@@ -333,9 +345,14 @@ PARTS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "read", [read_markdown, read_html, read_restructured_text, read_plain_text, read_csv]
-)
+def read_table(path: str, source: str, *, title: str) -> SourceDocument:
+    return read_csv(path, f"A;B\n{source}", title=title)
+
+
+READERS = [read_markdown, read_html, read_restructured_text, read_plain_text, read_table]
+
+
+@pytest.mark.parametrize("read", READERS)
 @settings(max_examples=40, deadline=None)
 @given(parts=st.lists(st.sampled_from(PARTS), max_size=30))
 def test_offsets_hold_whatever_is_read(read, parts):

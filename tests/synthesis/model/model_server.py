@@ -85,12 +85,15 @@ class ModelServer:
         self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.01})
 
     @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._http.server_port}/v1"
+
+    @property
     def model(self) -> Model:
         """Return the model that asks it."""
-        url = f"http://127.0.0.1:{self._http.server_port}/v1"
         return build_model(
             "openai",
-            {"base_url": url, "model": "m"},
+            {"base_url": self.url, "model": "m"},
             folder=Path(),
             limit=None,
             prices=Prices(prompt_usd=1.0, completion_usd=2.0),
