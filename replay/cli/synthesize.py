@@ -62,6 +62,14 @@ def synthesize(
         ),
     ] = "embedded",
     largest_mb: Annotated[float, typer.Option("--largest-mb", min=0, help="Larger files are left out.")] = 20,
+    drift_probe: Annotated[
+        Path | None,
+        typer.Option(
+            "--drift-probe",
+            metavar="FILE",
+            help="Also write dialogues with right and wrong answers whose drift is known, from tables.",
+        ),
+    ] = None,
     llm: Annotated[
         str | None,
         typer.Option(
@@ -135,6 +143,27 @@ def synthesize(
     for line in _report(made, shares):
         echo(line, err=True)
     echo(f"wrote {out} and {card}")
+    if drift_probe is not None:
+        _write_probe(made, drift_probe, seed)
+
+
+def _write_probe(made: Synthesis, path: Path, seed: int) -> None:
+    import json
+    import random
+
+    from replay.core.errors import InputError, writing
+    from replay.synthesis.probe import drift_probe
+
+    dialogues = list(drift_probe(made.areas, random.Random(seed)))
+    if not dialogues:
+        raise InputError(
+            "--drift-probe: no table of these documents names its rows as parameters, options or the like "
+            "and has two more columns; leave the option out"
+        )
+    with writing(path):
+        path.write_text(json.dumps(dialogues, ensure_ascii=False, indent=1) + "\n", "utf-8")
+    judged = sum(len(one["turns"]) - 1 for one in dialogues)
+    echo(f"{path}: {len(dialogues)} dialogues, {judged} questions of known drift")
 
 
 def _shares(preset: str, given: list[str]) -> Shares:

@@ -23,7 +23,7 @@ from replay.synthesis.documents.document import SourceDocument
 from replay.synthesis.documents.read import LARGEST_MB, read_documents
 from replay.synthesis.filters import keep_answered, mark_references
 from replay.synthesis.flow import ConversationWriter, Shares, reached_shares
-from replay.synthesis.pool import pool_of
+from replay.synthesis.pool import Area, pool_of
 
 Preset = Literal["quac", "ikat", "support"]
 
@@ -81,6 +81,8 @@ class Synthesis:
     conversations: list[Conversation]
     sources: list[str]
     """Paths of the documents that were read."""
+    areas: list[Area]
+    """All that can be asked of them, before *system* has a say."""
     sections: int
     questions: int
     """How many could be asked after filtering, several of one sentence among them."""
@@ -149,7 +151,7 @@ def synthesize(
     if resolver is not None:
         made, references = mark_references(made, resolver)
     return Synthesis(
-        conversations=made, sources=sources, sections=pool.sections,
+        conversations=made, sources=sources, areas=pool.areas, sections=pool.sections,
         questions=sum(len(area.facts) for area in areas), rejected=+pool.rejected, unread=unread,
         references=references, reached=reached_shares(made), signature=digest.hexdigest()[:12],
     )  # fmt: skip
