@@ -61,7 +61,8 @@ def validate(
     echo(f"{file.source}: fine")
     if data:
         bad = f", {len(faults)} can't be read and will be skipped" if faults else ""
-        echo(f"  data      {found.conversations} conversations, {found.turns} turns{bad}")
+        such_as = " with goals, at most" if found.has_goals else ","
+        echo(f"  data      {found.conversations} conversations{such_as} {found.turns} turns{bad}")
         for remark in (*found.remarks(), *expected.remarks()):
             echo(f"            {remark}")
     for system in assembly.systems:
@@ -105,6 +106,7 @@ class _Data:
     def __init__(self, detector: DriftDetector | None) -> None:
         self._detector = detector
         self.conversations = self.turns = self.prompted = 0
+        self.has_goals = False
         self._recorded = self._unanswered = self._calls = 0
         self._left_out = OmissionCounts()
         self._not_judged: Counter[str] = Counter()
@@ -112,7 +114,8 @@ class _Data:
     def add(self, conversation: Conversation) -> None:
         recorded = conversation.turns[: conversation.asked_from - 1]
         self.conversations += 1
-        self.turns += len(conversation.asked_depths)
+        self.has_goals = conversation.goal is not None  # all have, or none
+        self.turns += len(conversation.asked_depths[self.has_goals :])
         self.prompted += any(instructions(turn.asked_with) for turn in conversation.turns)
         self._recorded += len(recorded)
         self._unanswered += sum(turn.gold_answer is None for turn in recorded)

@@ -1,13 +1,18 @@
-"""How far the recorded script carries, and what a user did where it did not, as columns of cells."""
+"""
+How far the recorded script carries, what a user did where it did not, and how conversations went that have
+none, as columns of cells.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
+from replay.core.record import Ending
 from replay.report.columns import LAYOUTS, Layout, TextColumn, column, depth_column, score_column
 from replay.scorers.scorer import SHARE
 from replay.statistics.interventions import OCCASIONS, GroupInterventions
 from replay.statistics.script_survival import ScriptSurvival, SurvivalRow
+from replay.statistics.simulations import ENDINGS, GroupSimulations
 
 SURVIVAL_TITLE = "Script survival"
 SURVIVAL_NOTE = (
@@ -21,6 +26,20 @@ INTERVENTIONS_NOTE = (
     "(intents), exchanges stand beside it. Scores under different users can't be compared. On recorded "
     "answers (adapter scripted) each intervention is an error of the user's own."
 )
+
+
+SIMULATIONS_TITLE = "Simulated conversations"
+SIMULATIONS_NOTE = (
+    "simulated conversations: how each ended, as its user says; depth counts turns. Their lengths differ, so "
+    "a depth has the conversations that came so far. Scores under different users can't be compared, and "
+    "simulated users are easier to please than people."
+)
+_ENDING_NAMES: Mapping[Ending, str] = {
+    "goal-reached": "goal reached",
+    "given-up": "given up",
+    "turn-limit": "turn limit",
+    "skip": "no words",
+}
 
 
 def survival_columns(found: Sequence[ScriptSurvival], layout: Layout = LAYOUTS[0]) -> list[TextColumn]:
@@ -74,3 +93,34 @@ def intervention_notes(found: Sequence[GroupInterventions]) -> Iterator[str]:
         cost = "" if not total.asks else f"; {total.asks:,} asks of its model"
         cost += "" if not total.asks or total.cost_usd is None else f", {total.cost_usd:.4g} USD"
         yield f"{said}{cost}."
+
+
+def simulation_columns(found: Sequence[GroupSimulations]) -> list[TextColumn]:
+    """Return a row for each system and policy, a column for each way in which a conversation ended."""
+    return [
+        column("system", (one.group.system for one in found), left=True),
+        column("policy", (one.group.policy for one in found), left=True),
+        column("plays", (str(one.plays) for one in found)),
+        column("turns", (str(one.turns) for one in found)),
+        *(
+            column(_ENDING_NAMES[name], (str(one.endings.get(name, 0)) for one in found))
+            for name in ENDINGS
+            if name in ("goal-reached", "given-up") or any(name in one.endings for one in found)
+        ),
+        *(
+            column(name, (str(getattr(one, of)) for one in found))
+            for name, of in (("failed", "failed"), ("under way", "under_way"))
+            if any(getattr(one, of) for one in found)
+        ),
+        column("rejected", (str(one.rejected) for one in found)),
+    ]
+
+
+def simulation_notes(found: Sequence[GroupSimulations]) -> Iterator[str]:
+    """Yield how the table is to be read, and what users had to be asked for it."""
+    if found:
+        yield SIMULATIONS_NOTE
+    for one in found:
+        if one.asks:
+            cost = "" if one.cost_usd is None else f", {one.cost_usd:.4g} USD"
+            yield f"{one.group}: {one.asks:,} asks of the user's model{cost}."

@@ -229,6 +229,15 @@ class Run:
         with self._opened() as store:
             return list(store.checks())
 
+    def endings(self) -> list[TurnRecord]:
+        """
+        Return how conversations without recorded questions ended, by conversation, system and policy.
+
+        Each says the depth after the last turn, and in its ``interventions`` what the user did.
+        """
+        with self._opened() as store:
+            return list(store.endings().values())
+
     def superseded(self) -> list[SupersededTurn]:
         """Return the earlier versions of turns that were asked again, in the order of their replacement."""
         with self._opened() as store:
@@ -270,6 +279,7 @@ class Run:
         from replay.statistics.paired import policy_gaps
         from replay.statistics.run_numbers import Report, hidden_points
         from replay.statistics.script_survival import script_survival
+        from replay.statistics.simulations import count_simulations
 
         records, columns = self._outlined()
         judged = self.judged()
@@ -279,6 +289,7 @@ class Run:
             people = people_of(store)
             checks = count_checks(store.checks())
             wording = wording_agreements(store.rewritten())
+            simulations = count_simulations(records, store.endings().values()) if store.has_goals() else ()
             repeats = run_repeats(store, records, columns, resamples=resamples, method=method)
         seed = self._needed("seed")
         signatures = self.signatures()
@@ -296,6 +307,7 @@ class Run:
             judges=tuple(msgspec.to_builtins(one) for one in judged),
             repeats=repeats,
             interventions=count_interventions(records, reacting),
+            simulations=simulations,
             survival=script_survival(records),
             people=people,
             checks=checks if checks.rows else None,
@@ -375,12 +387,17 @@ class Run:
             asked = store.fact("ask")
             if store.fact("load") is not None:  # not what the data has, but what was begun
                 lengths = {r.conversation: lengths[r.recorded_conversation] for r in records}
+            has_goals = store.has_goals()
+            if has_goals:  # how long they would be is known by those that were played alone
+                lengths = {}
+                for r in records:
+                    lengths[r.conversation] = max(r.depth, lengths.get(r.conversation, 0))
         return depth_table(
             records,
             columns,
             lengths,
             only_last=asked == "last",
-            by_all=asked != BY_PEOPLE,
+            by_all=asked != BY_PEOPLE and not has_goals,
             resamples=resamples,
             seed=seed,
             method=method,

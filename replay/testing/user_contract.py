@@ -87,9 +87,9 @@ class UserContract:
     def user(self) -> User:
         raise NotImplementedError("give a fixture `user` that returns the user to be tested")
 
-    @pytest.fixture(params=typing.get_args(Occasion))
+    @pytest.fixture(params=tuple(_EVIDENCE))
     def request_to_word(self, request: pytest.FixtureRequest) -> WordingRequest:
-        """Return a turn on each occasion that there is."""
+        """Return a turn on each occasion that a recorded conversation gives."""
         return wording_request(request.param)
 
     def test_it_is_a_user(self, user: User) -> None:
