@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from replay.core.record import Ending
+from replay.core.record import TurnRecord
 from replay.report.columns import LAYOUTS, Layout, TextColumn, column, depth_column, score_column
 from replay.scorers.scorer import SHARE
 from replay.statistics.interventions import OCCASIONS, GroupInterventions
@@ -34,7 +34,7 @@ SIMULATIONS_NOTE = (
     "a depth has the conversations that came so far. Scores under different users can't be compared, and "
     "simulated users are easier to please than people."
 )
-_ENDING_NAMES: Mapping[Ending, str] = {
+_ENDING_NAMES: Mapping[str, str] = {
     "goal-reached": "goal reached",
     "given-up": "given up",
     "turn-limit": "turn limit",
@@ -114,6 +114,14 @@ def simulation_columns(found: Sequence[GroupSimulations]) -> list[TextColumn]:
         ),
         column("rejected", (str(one.rejected) for one in found)),
     ]
+
+
+def ending_text(end: TurnRecord) -> str:
+    """Return in words how a conversation ended."""
+    (done,) = end.interventions
+    said = _ENDING_NAMES.get(done.move, done.move)
+    by = ", says the user" if done.move in ("goal-reached", "given-up") else ""
+    return f"{said}{by}{f': {done.note}' if done.note else ''}"
 
 
 def simulation_notes(found: Sequence[GroupSimulations]) -> Iterator[str]:

@@ -20,7 +20,6 @@ from replay.core.decoding import convert_to
 from replay.core.errors import RunError
 from replay.core.raw_reply import RawReply
 from replay.core.record import TurnRecord
-from replay.results.repeats import repeats_of
 from replay.results.run_data import BAD
 from replay.results.scoring import stored_columns, stored_scorers
 from replay.results.versions import played_by, version_signatures
@@ -230,11 +229,7 @@ class Run:
             return list(store.checks())
 
     def endings(self) -> list[TurnRecord]:
-        """
-        Return how conversations without recorded questions ended, by conversation, system and policy.
-
-        Each says the depth after the last turn, and in its ``interventions`` what the user did.
-        """
+        """Return how plays without recorded questions ended, each at the depth after its last turn."""
         with self._opened() as store:
             return list(store.endings().values())
 
@@ -283,13 +278,11 @@ class Run:
 
         records, columns = self._outlined()
         judged = self.judged()
-        lags = self.state().lags
         with self._opened() as store:
             notes = (*run_notes(store, judged), *stored_scorers(store).remarks)
             people = people_of(store)
             checks = count_checks(store.checks())
             wording = wording_agreements(store.rewritten())
-            simulations = count_simulations(records, store.endings().values()) if store.has_goals() else ()
             repeats = run_repeats(store, records, columns, resamples=resamples, method=method)
         seed = self._needed("seed")
         signatures = self.signatures()
@@ -301,13 +294,13 @@ class Run:
             hidden=hidden_points(gaps, records, columns, resamples=resamples, seed=seed, method=method),
             wording=wording,
             failures=self.failures(),
-            loop_lag_s={system: lag.p99_s for system, lag in lags.items()},
+            loop_lag_s={system: lag.p99_s for system, lag in self.state().lags.items()},
             signatures=signatures,
             remarks=notes,
             judges=tuple(msgspec.to_builtins(one) for one in judged),
             repeats=repeats,
             interventions=count_interventions(records, reacting),
-            simulations=simulations,
+            simulations=count_simulations(records, self.endings()),
             survival=script_survival(records),
             people=people,
             checks=checks if checks.rows else None,
@@ -319,11 +312,7 @@ class Run:
 
         records, scores = self.scored()
         return ScoredRun(
-            name=name,
-            records=records,
-            scores=scores,
-            signatures=self.signatures(),
-            checks=self.checks(),
+            name=name, records=records, scores=scores, signatures=self.signatures(), checks=self.checks()
         )
 
     def attribution(self, *, resamples: int = 1000) -> GapAttribution:
@@ -380,18 +369,12 @@ class Run:
         method: IntervalMethod,
     ) -> DepthTable:
         from replay.results.human_scores import BY_PEOPLE
+        from replay.results.report_numbers import play_lengths
         from replay.statistics.depth_table import depth_table
 
         with self._opened() as store:
-            lengths, seed = repeats_of(store).lengths(store.conversation_lengths()), store.needed("seed")
-            asked = store.fact("ask")
-            if store.fact("load") is not None:  # not what the data has, but what was begun
-                lengths = {r.conversation: lengths[r.recorded_conversation] for r in records}
-            has_goals = store.has_goals()
-            if has_goals:  # how long they would be is known by those that were played alone
-                lengths = {}
-                for r in records:
-                    lengths[r.conversation] = max(r.depth, lengths.get(r.conversation, 0))
+            seed, asked, has_goals = store.needed("seed"), store.fact("ask"), store.has_goals()
+            lengths = play_lengths(store, records)
         return depth_table(
             records,
             columns,

@@ -55,10 +55,11 @@ class GroupSimulations:
 def count_simulations(
     records: Iterable[TurnRecord], endings: Iterable[TurnRecord]
 ) -> tuple[GroupSimulations, ...]:
-    """Return the counts of each system and policy; *endings* are those of the plays of *records*."""
+    """Return the counts of each system and policy; *endings* are those of the plays among *records*."""
     found: dict[Group, list[TurnRecord]] = {}
     for record in (*records, *endings):
-        found.setdefault(group_of(record), []).append(record)
+        if record.edit in ("simulated", "ended"):
+            found.setdefault(group_of(record), []).append(record)
     return tuple(_counts(group, found[group]) for group in groups_in_order(found))
 
 
