@@ -79,7 +79,7 @@ class _Description(msgspec.Struct):
     purpose: str | None = None
 
 
-class _Task(msgspec.Struct):
+class _Tau2Task(msgspec.Struct):
     id: str | int
     user_scenario: _UserScenario
     description: str | _Description | None = None
@@ -109,9 +109,9 @@ class Tau2Reader:
 
     def read(self, path: Path) -> Iterator[Conversation | DatasetError]:
         """Yield one conversation a task. Raises a ``DatasetError`` if the file can't be read."""
-        yield from conversations(rows_of_any(path, _Task), self._build)
+        yield from conversations(rows_of_any(path, _Tau2Task), self._build)
 
-    def _build(self, task: _Task, place: SourceLocation) -> Conversation:
+    def _build(self, task: _Tau2Task, place: SourceLocation) -> Conversation:
         criteria = task.evaluation_criteria or _Criteria()
         if task.initial_state and task.initial_state.message_history:
             message = "has messages; a conversation that goes on from others can't be simulated"

@@ -167,8 +167,8 @@ class Assembly:
 def _unfit_policy(index: int, label: str, conversation: Conversation) -> Fault:
     if conversation.goal is None:
         message = (
-            f'"{label}" plays conversations from a goal, and "{conversation.id}" has recorded questions and '
-            'none; give it one ("goal": {"wants": "..."}, docs/simulate.md), or play it under another policy'
+            f'"{label}" plays conversations from a goal, and "{conversation.id}" has none, but recorded '
+            'questions; give it one ("goal": {"wants": "..."}, docs/simulate.md), or take another policy'
         )
     else:
         message = (

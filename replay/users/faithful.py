@@ -18,8 +18,8 @@ from rapidfuzz import fuzz
 
 from replay.core.conversation import Conversation, UserGoal
 from replay.coreference.reading.words import content_words, words
+from replay.scorers.checks.english import question_in
 from replay.users.facts import facts_in
-from replay.users.replies import request_in
 from replay.users.user import UserFact, Wording, WordingRequest
 
 LEAST_ROOM = 20
@@ -146,7 +146,7 @@ def unfaithful(wording: Wording, request: WordingRequest, known: Knowledge) -> s
         may_invent = request.goal is not None and fact.kind in ("date", "name")
         if not may_invent and fact.value.casefold() not in known.known:
             return f'it names a {fact.kind} that nobody has said ("{fact.value}")'
-    if not _DENIES.search(text):
+    if request.goal is None and not _DENIES.search(text):
         for fact in facts:
             if fact.value.casefold() not in known.recorded:
                 return f'it takes over from the system what the user never meant ("{fact.value}")'
@@ -154,7 +154,7 @@ def unfaithful(wording: Wording, request: WordingRequest, known: Knowledge) -> s
         return f'it agrees to what the user never meant ("{claimed}")'
     own = [fact for fact in facts if fact.value.casefold() not in intents.casefold()]
     if request.goal is not None:
-        if request_in(request.reply) is not None:
+        if question_in(request.reply) is not None:
             return None  # who is asked for a name, a number and an address may give all three
         own = [fact for fact in own if not _has_said(fact, request)]
     most = 0 if request.occasion == "drifted" else 1
@@ -178,9 +178,9 @@ def goal_knowledge(goal: UserGoal, request: WordingRequest) -> Knowledge:
 
 def reason_against_end(wording: Wording, request: WordingRequest) -> str | None:
     """Return why a conversation can't end with *wording*, which ends it; None where it can."""
-    return (
-        None if request.history or wording.move == "skip" else "nothing was answered yet; say what you want"
-    )
+    if request.history or wording.move == "skip":
+        return None
+    return "nothing was answered yet; say what you want"
 
 
 def _too_long(text: str, request: WordingRequest) -> str | None:
@@ -209,6 +209,8 @@ def _said_before(text: str, wording: Wording, request: WordingRequest) -> str | 
     if wording.move == "confirmation" or request.occasion == "failed":
         return None
     new = " ".join(words(text))
+    if request.goal is not None and len(new.split()) <= 3:
+        return None  # "Yes, please." is said to more than one question
     for exchange in request.history:
         old = " ".join(words(exchange.question))
         if new == old or (len(new.split()) > 3 and fuzz.ratio(new, old) >= REPEATED):
