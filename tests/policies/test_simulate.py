@@ -147,6 +147,19 @@ async def test_who_has_no_words_that_hold_ends_it_and_says_why():
     assert end.edit_note == end.interventions[0].rejected[-1].reason
 
 
+async def test_the_system_is_not_told_the_goal():
+    opened = []
+
+    class Curious(Fake):
+        def session(self, conversation):
+            opened.append(conversation)
+            return super().session(conversation)
+
+    await played(Curious(DONE), Talking(ASKS, "REACHED"), goal=replace(GOAL, opener=None))
+    assert [(one.id, one.goal) for one in opened] == [("kettle", None)]
+    assert GOAL.wants not in str(opened)
+
+
 async def test_a_failed_ask_ends_it_without_an_end_of_the_users():
     for on_failure in ("stop", "gold"):
         turns, end = await played(
