@@ -64,17 +64,18 @@ class _NativeGoal(msgspec.Struct, forbid_unknown_fields=True):
 class _Conversation(msgspec.Struct, forbid_unknown_fields=True):
     id: str
     turns: list[_NativeTurn] = []
-    goal: _NativeGoal | None = None
+    goal: _NativeGoal | str | None = None
     title: str = ""
     section: str = ""
     background: str = ""
     passages: list[_Passage] = []
     metadata: dict[str, Any] | str = {}
-    """In tables JSON text, since columns have one type; so is ``expect``."""
+    """In tables JSON text, since columns have one type; so are ``expect`` and ``goal``."""
     expect: Written | str = {}
 
 
 _METADATA = decoder_of(dict[str, Any])
+_GOAL = decoder_of(_NativeGoal)
 _WRITTEN: msgspec.json.Decoder[Written] = decoder_of(cast(Any, Written))
 _REQUIRED = {"id"}
 _OPTIONAL = {"turns", "goal", "title", "section", "background", "passages", "metadata", "expect"}
@@ -88,7 +89,7 @@ class NativeReader:
         """Return whether the first line has native fields only, with turns that are objects or a goal."""
         found = outline(head)
         return has_only(found.get(""), required=_REQUIRED, optional=_OPTIONAL) and (
-            "question" in found.get(".turns[]", ()) or "wants" in found.get(".goal", ())
+            "question" in found.get(".turns[]", ()) or "goal" in found.get("", ())
         )
 
     def read(self, path: Path) -> Iterator[Conversation | DatasetError]:
@@ -100,7 +101,7 @@ def _build(row: _Conversation, place: SourceLocation) -> Conversation:
     return Conversation(
         id=row.id,
         turns=tuple(_turn(row.id, number, turn, place) for number, turn in enumerate(row.turns, 1)),
-        goal=None if row.goal is None else _goal(row.goal),
+        goal=None if row.goal is None else _goal(row.goal, place),
         title=row.title,
         section=row.section,
         background=row.background,
@@ -110,7 +111,8 @@ def _build(row: _Conversation, place: SourceLocation) -> Conversation:
     )
 
 
-def _goal(row: _NativeGoal) -> UserGoal:
+def _goal(given: _NativeGoal | str, place: SourceLocation) -> UserGoal:
+    row = decode(_GOAL, given.encode(), place, "goal") if isinstance(given, str) else given
     return UserGoal(
         wants=row.wants,
         persona=row.persona,
