@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from replay.core.record import TurnRecord
 from replay.report.columns import LAYOUTS, Layout, TextColumn, column, depth_column, score_column
+from replay.report.numbers import count_text
 from replay.scorers.scorer import SHARE
 from replay.statistics.interventions import OCCASIONS, GroupInterventions
 from replay.statistics.script_survival import ScriptSurvival, SurvivalRow
@@ -129,6 +130,9 @@ def simulation_notes(found: Sequence[GroupSimulations]) -> Iterator[str]:
     if found:
         yield SIMULATIONS_NOTE
     for one in found:
-        if one.asks:
-            cost = "" if one.cost_usd is None else f", {one.cost_usd:.4g} USD"
-            yield f"{one.group}: {one.asks:,} asks of the user's model{cost}."
+        ways = [f"{count:,} {_ENDING_NAMES[name]}" for name, count in one.endings.items()]
+        ways += [f"{one.failed:,} failed"] if one.failed else []
+        cost = "" if not one.asks else f"; {one.asks:,} asks of the user's model"
+        cost += "" if not one.asks or one.cost_usd is None else f", {one.cost_usd:.4g} USD"
+        plays = count_text(one.plays, "conversation")
+        yield f"{one.group}: of {plays} {', '.join(ways) or 'none is over'}{cost}."

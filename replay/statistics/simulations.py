@@ -58,9 +58,13 @@ def count_simulations(
     """Return the counts of each system and policy; *endings* are those of the plays among *records*."""
     found: dict[Group, list[TurnRecord]] = {}
     for record in (*records, *endings):
-        if record.edit in ("simulated", "ended"):
-            found.setdefault(group_of(record), []).append(record)
-    return tuple(_counts(group, found[group]) for group in groups_in_order(found))
+        found.setdefault(group_of(record), []).append(record)
+    simulated = {
+        group: turns
+        for group, turns in found.items()
+        if any(one.edit in ("simulated", "ended") for one in turns)
+    }
+    return tuple(_counts(group, simulated[group]) for group in groups_in_order(simulated))
 
 
 def _counts(group: Group, found: list[TurnRecord]) -> GroupSimulations:

@@ -140,7 +140,9 @@ async def test_a_run_is_played_reported_and_judged(tmp_path):
     assert report.table.groups[0].total.unreached == 0
     assert [row.turns for row in report.table.groups[0].depths] == [2, 1]
     assert report.table.groups[0].total.scores["goal_reached"].value == 0.5
-    assert "Simulated conversations" in markdown_report(report, title="shop")
+    shown = markdown_report(report, title="shop")
+    assert "Simulated conversations" in shown
+    assert "of 2 conversations 1 goal reached, 1 given up; 4 asks of the user's model, 0.008 USD." in shown
 
 
 async def test_the_prompt_has_the_goal_and_nothing_that_is_checked(tmp_path):
