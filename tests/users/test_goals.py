@@ -120,10 +120,11 @@ VOUCHER = {"id": "voucher", "goal": {"wants": "You want a voucher.", "opener": "
 
 async def test_a_run_is_played_reported_and_judged(tmp_path):
     async with serving(said) as server:
-        judge = {"goal_reached": {**server.adapter("judge"), "cache": False}}
-        content = server.scenario(tmp_path, TALK, VOUCHER, judges=[judge])
+        judges = [{name: {**server.adapter("judge"), "cache": False}} for name in ("goal_reached", "rubric")]
+        talk = {**TALK, "expect": {"contains": "refunded", "rubric": "It pays back."}}
+        content = server.scenario(tmp_path, talk, VOUCHER, judges=judges)
         run = await run_async(content, runs=tmp_path / "runs")
-        run = await judge_run(run.folder, run_panels(run, ["goal_reached"]))
+        run = await judge_run(run.folder, run_panels(run, ["all"]))
     kettle, voucher = run.records()[:2], run.records()[2:]
     assert [(r.depth, r.asked, r.edit) for r in kettle] == [(1, ASKS, "simulated"), (2, WHY, "simulated")]
     assert [r.asked for r in voucher] == ["Hello, shop!"]
@@ -131,8 +132,10 @@ async def test_a_run_is_played_reported_and_judged(tmp_path):
         ("kettle", 3, "goal-reached"),
         ("voucher", 2, "given-up"),
     ]
-    assert [check.passed for check in run.checks()] == [True]
-    assert run.checks()[0].depth == 2
+    assert [(check.kind, check.depth, check.passed) for check in run.checks()] == [
+        ("contains", 2, True),
+        ("rubric", 2, True),
+    ]
     report = run.report(resamples=0)
     (numbers,) = report.simulations
     assert (numbers.plays, numbers.turns, numbers.asks) == (2, 3, 4)
