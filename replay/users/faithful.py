@@ -4,8 +4,9 @@ Whether what a user worded may be said: tests of the words alone, each with a re
 The recorded intent is known, so it needs no rubric. A wording may name nothing that only an answer to come
 could have told, no number or name that neither the intent nor the conversation has, and nothing that only
 the system has claimed; it is no turn that was said before, no goodbye, no part of another role, no thought
-and no markup, and about as long as what this user says. What fails is never mended: it is worded again, or
-not said.
+and no markup, and about as long as what this user says. Without a script a goal is all that is known: numbers
+and addresses stand in it or in the conversation, and what the system says may be taken over. What fails is
+never mended: it is worded again, or not said.
 """
 
 from __future__ import annotations
