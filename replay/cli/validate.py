@@ -63,9 +63,10 @@ def validate(
     echo(f"{file.source}: fine")
     if data:
         bad = f", {len(faults)} can't be read and will be skipped" if faults else ""
-        such_as = " with goals, at most" if found.has_goals else ","
-        conversations = count_text(found.conversations, "conversation")
-        echo(f"  data      {conversations}{such_as} {count_text(found.turns, 'turn')}{bad}")
+        counted = count_text(found.conversations, "conversation") + (" with goals" if found.has_goals else "")
+        if found.turns or not found.has_goals:  # a policy that is code alone knows how many turns it takes
+            counted += f", {'at most ' if found.has_goals else ''}{count_text(found.turns, 'turn')}"
+        echo(f"  data      {counted}{bad}")
         for remark in (*found.remarks(), *expected.remarks()):
             echo(f"            {remark}")
     for system in assembly.systems:

@@ -23,6 +23,10 @@ def test_the_example_ends_as_the_page_says(tmp_path):
     (tmp_path / "goals.jsonl").write_text(block("jsonl"))
     (tmp_path / "shop.py").write_text(block("python"))
     (tmp_path / "shop.yaml").write_text(block("yaml"))
+    checked = replay_cli("validate", "shop.yaml", cwd=tmp_path)
+    assert (
+        "2 conversations with goals\n" in checked.stdout
+    )  # how many turns the policy takes its code alone says
     done = replay_cli("run", "shop.yaml", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     table = re.search(r"Simulated conversations\n(?:.+\n)+", done.stdout)
