@@ -14,6 +14,7 @@ from .core.conversation import (
     Conversation as Conversation,
     Passage as Passage,
     Turn as Turn,
+    UserGoal as UserGoal,
 )
 from .core.drift_evidence import (
     Drift as Drift,

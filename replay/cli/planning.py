@@ -31,9 +31,9 @@ def show_plan(file: ScenarioFile, *, as_json: bool) -> None:
     assembly = assemble(file)
     if assembly.load:
         raise InputError("what a load run asks depends on how fast it is answered; --dry-run can't tell")
-    turns, policies = planned_turns(assembly), len(assembly.policies)
+    (turns, plays), policies = planned_turns(assembly), len(assembly.policies)
     resolver = estimate_resolver(assembly)
-    users = estimate_users(assembly, turns)
+    users = estimate_users(assembly, turns, plays)
     if as_json:
         echo_json(
             {

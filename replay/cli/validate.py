@@ -63,7 +63,9 @@ def validate(
     echo(f"{file.source}: fine")
     if data:
         bad = f", {len(faults)} can't be read and will be skipped" if faults else ""
-        counted = f"{count_text(found.conversations, 'conversation')}, {count_text(found.turns, 'turn')}"
+        counted = count_text(found.conversations, "conversation") + (" with goals" if found.has_goals else "")
+        if found.turns or not found.has_goals:  # a policy that is code alone knows how many turns it takes
+            counted += f", {'at most ' if found.has_goals else ''}{count_text(found.turns, 'turn')}"
         echo(f"  data      {counted}{bad}")
         for remark in (*found.remarks(), *expected.remarks()):
             echo(f"            {remark}")
@@ -108,6 +110,7 @@ class _Data:
     def __init__(self, detector: DriftDetector | None) -> None:
         self._detector = detector
         self.conversations = self.turns = self.prompted = 0
+        self.has_goals = False
         self._recorded = self._unanswered = self._calls = 0
         self._left_out = OmissionCounts()
         self._not_judged: Counter[str] = Counter()
@@ -115,7 +118,8 @@ class _Data:
     def add(self, conversation: Conversation) -> None:
         recorded = conversation.turns[: conversation.asked_from - 1]
         self.conversations += 1
-        self.turns += len(conversation.asked_depths)
+        self.has_goals = conversation.goal is not None  # all have, or none
+        self.turns += len(conversation.asked_depths[self.has_goals :])
         self.prompted += any(instructions(turn.asked_with) for turn in conversation.turns)
         self._recorded += len(recorded)
         self._unanswered += sum(turn.gold_answer is None for turn in recorded)

@@ -58,11 +58,31 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
         return self.gold_answers[0] if self.gold_answers else None
 
 
+class UserGoal(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a user wants of a conversation whose questions nobody recorded (policy ``simulate``)."""
+
+    wants: str
+    """In words to the user: "You want your money back for order 40172."."""
+    persona: str = ""
+    """Who they are and how they write."""
+    facts: Mapping[str, str] = {}
+    """What they know, by what it is."""
+    guidelines: tuple[str, ...] = ()
+    """What else they do and don't do."""
+    opener: str | None = None
+    """What they begin with, word for word."""
+    reached_when: str = ""
+    """What has to have happened for the goal to be reached; empty where ``wants`` says it all."""
+    turns: int | None = None
+    """The most turns; None for the policy's."""
+
+
 class Conversation(msgspec.Struct, frozen=True, kw_only=True):
     """Turns in order (depth 1 is ``turns[0]``) and what surrounds them."""
 
     id: str
     turns: tuple[Turn, ...]
+    """Empty where there is a ``goal``; in a run it then has room for a user's turns (``with_open_turns``)."""
     title: str = ""
     section: str = ""
     background: str = ""
@@ -71,6 +91,8 @@ class Conversation(msgspec.Struct, frozen=True, kw_only=True):
     """Whatever else the data set says of the conversation; JSON values."""
     expect: tuple[Expectation, ...] = ()
     """What is expected of the whole conversation, once it is over."""
+    goal: UserGoal | None = None
+    """In the place of turns."""
     asked_from: int = 1
     """
     Depth of the first turn that is asked; those before it are shown as they were recorded. What a run
@@ -81,3 +103,20 @@ class Conversation(msgspec.Struct, frozen=True, kw_only=True):
     def asked_depths(self) -> range:
         """The depths of the turns that are asked."""
         return range(self.asked_from, len(self.turns) + 1)
+
+    def with_open_turns(self, most: int) -> Conversation:
+        """
+        Return the conversation with room for what a user says of its goal.
+
+        Its turns are empty, but for an opener: so many as it may take at *most*, unless the goal says how
+        many, and one more, at which the user is asked for the last time whether they have what they want.
+        """
+        assert self.goal is not None
+        opener = self.goal.opener or ""
+        turns = range(1, (self.goal.turns or most) + 2)
+        made = [Turn(id=f"{self.id}#{n}", question=opener if n == 1 else "") for n in turns]
+        return msgspec.structs.replace(self, turns=tuple(made))
+
+    def up_to(self, depth: int) -> Conversation:
+        """Return the conversation as it was over after the turn at *depth*."""
+        return msgspec.structs.replace(self, turns=self.turns[:depth])

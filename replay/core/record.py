@@ -28,10 +28,21 @@ system's calls of tools came to no answer; ``lost``: it may have been asked, by 
 lost with the session in which the system kept the history; ``skipped``: a question that the ``filter``
 policy did not ask."""
 
-Edit = Literal["kept", "rewritten", "replaced", "augmented", "not-found", "rewrite-failed", "filtered"]
+Edit = Literal[
+    "kept",
+    "rewritten",
+    "replaced",
+    "augmented",
+    "not-found",
+    "rewrite-failed",
+    "filtered",
+    "simulated",
+    "ended",
+]
 """What a policy did to the recorded question. Asked as recorded though it should have been changed:
 ``not-found``, since the data set has no standalone form, and ``rewrite-failed``, since the rewriter
-gave none that could be used."""
+gave none that could be used. Where nothing was recorded: ``simulated``, said by a user with a goal, and
+``ended``, no turn but the conversation's end."""
 
 
 class Usage(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,13 +54,17 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
     """Those of the prompt that it had in its cache."""
 
 
-Occasion = Literal["drifted", "asked-back", "refused", "not-understood", "misread", "failed"]
+Occasion = Literal["drifted", "asked-back", "refused", "not-understood", "misread", "failed", "simulated"]
 """Why the recorded question alone doesn't do: it means something else now; or the system, where the
-recorded one
-did not, asked back, refused, did not understand, spoke of something else; or gave no answer."""
+recorded one did not, asked back, refused, did not understand, spoke of something else; or gave no answer; or
+there is none (``simulated``)."""
 
-Move = Literal["rephrasing", "answer", "correction", "confirmation", "skip"]
-"""What the user does about it. ``skip``: nothing, since there is nothing that they could say."""
+Ending = Literal["goal-reached", "given-up", "turn-limit", "skip"]
+"""Why a conversation without recorded questions is over: the user has what they wanted, or sees that they
+won't get it; there have been as many turns as there may be; the user had no words that could be said."""
+Move = Literal["rephrasing", "answer", "correction", "confirmation", "message", Ending]
+"""What the user does about it. ``skip``: nothing, since there is nothing that they could say; ``message``:
+what they say where nothing was recorded."""
 
 
 class RejectedWording(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,7 +97,7 @@ class Intervention(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     @property
     def is_follow_up(self) -> bool:
         """Return whether it was said after a reply, and not in place of the recorded question."""
-        return self.said is not None and self.occasion != "drifted"
+        return self.said is not None and self.occasion not in ("drifted", "simulated")
 
 
 TOKEN_GAP_S = 1e-4
@@ -193,7 +208,7 @@ class TurnRecord(msgspec.Struct, frozen=True, kw_only=True):
     history_cut: str | None = None
     """What of the policy's history was not shown, as in ``exchanges 1 to 3``; None for nothing."""
     interventions: tuple[Intervention, ...] = ()
-    """What a user did in the turn (``react``), in order."""
+    """What a user did in the turn (``react``, ``simulate``), in order."""
     started_at: float | None = None
     """When the engine started, from which ``timing`` counts: seconds since 1970. None where nobody said."""
 
@@ -208,6 +223,11 @@ class TurnRecord(msgspec.Struct, frozen=True, kw_only=True):
         """Return the number of exchanges with the system that the turn took; 0 for a skipped one."""
         follow_ups = sum(one.is_follow_up for one in self.interventions)
         return 0 if self.outcome == "skipped" else 1 + follow_ups
+
+    @property
+    def is_end(self) -> bool:
+        """Return whether this is no turn, but a conversation's end, with the user's reason for it."""
+        return self.edit == "ended"
 
     @property
     def failed(self) -> bool:

@@ -16,7 +16,7 @@ from typing import Any, cast
 
 import msgspec
 
-from replay.core.conversation import Conversation, Passage, Turn
+from replay.core.conversation import Conversation, Passage, Turn, UserGoal
 from replay.core.decoding import decoder_of
 from replay.core.errors import DatasetError
 from replay.core.expectation import Expectation
@@ -51,22 +51,34 @@ class _NativeTurn(msgspec.Struct, forbid_unknown_fields=True):
     expect: Written | str = {}
 
 
+class _NativeGoal(msgspec.Struct, forbid_unknown_fields=True):
+    wants: str
+    persona: str = ""
+    facts: dict[str, str] = {}
+    guidelines: list[str] = []
+    opener: str | None = None
+    reached_when: str = ""
+    turns: int | None = None
+
+
 class _Conversation(msgspec.Struct, forbid_unknown_fields=True):
     id: str
-    turns: list[_NativeTurn]
+    turns: list[_NativeTurn] = []
+    goal: _NativeGoal | str | None = None
     title: str = ""
     section: str = ""
     background: str = ""
     passages: list[_Passage] = []
     metadata: dict[str, Any] | str = {}
-    """In tables JSON text, since columns have one type; so is ``expect``."""
+    """In tables JSON text, since columns have one type; so are ``expect`` and ``goal``."""
     expect: Written | str = {}
 
 
 _METADATA = decoder_of(dict[str, Any])
+_GOAL = decoder_of(_NativeGoal)
 _WRITTEN: msgspec.json.Decoder[Written] = decoder_of(cast(Any, Written))
-_REQUIRED = {"id", "turns"}
-_OPTIONAL = {"title", "section", "background", "passages", "metadata", "expect"}
+_REQUIRED = {"id"}
+_OPTIONAL = {"turns", "goal", "title", "section", "background", "passages", "metadata", "expect"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,10 +86,10 @@ class NativeReader:
     """Reads the native format; a turn without an id is called ``{conversation}#{n}``, n from 1."""
 
     def recognizes(self, path: Path, head: bytes) -> bool:
-        """Return whether the first line has native fields only, turns that are objects among them."""
+        """Return whether the first line has native fields only, with turns that are objects or a goal."""
         found = outline(head)
         return has_only(found.get(""), required=_REQUIRED, optional=_OPTIONAL) and (
-            "question" in found.get(".turns[]", ())
+            "question" in found.get(".turns[]", ()) or "goal" in found.get("", ())
         )
 
     def read(self, path: Path) -> Iterator[Conversation | DatasetError]:
@@ -89,12 +101,26 @@ def _build(row: _Conversation, place: SourceLocation) -> Conversation:
     return Conversation(
         id=row.id,
         turns=tuple(_turn(row.id, number, turn, place) for number, turn in enumerate(row.turns, 1)),
+        goal=None if row.goal is None else _goal(row.goal, place),
         title=row.title,
         section=row.section,
         background=row.background,
         passages=tuple(Passage(id=p.id, text=p.text, title=p.title) for p in row.passages),
         metadata=_metadata(row, place),
         expect=_expect(row.expect, place, "expect"),
+    )
+
+
+def _goal(given: _NativeGoal | str, place: SourceLocation) -> UserGoal:
+    row = decode(_GOAL, given.encode(), place, "goal") if isinstance(given, str) else given
+    return UserGoal(
+        wants=row.wants,
+        persona=row.persona,
+        facts=row.facts,
+        guidelines=tuple(row.guidelines),
+        opener=row.opener,
+        reached_when=row.reached_when,
+        turns=row.turns,
     )
 
 
@@ -180,7 +206,10 @@ def native_fields(conversation: Conversation) -> dict[str, Any]:
             "title": conversation.title,
             "section": conversation.section,
             "background": conversation.background,
-            "turns": [
+            "goal": None if conversation.goal is None else msgspec.to_builtins(conversation.goal),
+            "turns": None
+            if conversation.goal is not None
+            else [
                 _without_empty(
                     {
                         "id": turn.id,
@@ -214,5 +243,6 @@ def _without_empty(fields: dict[str, Any]) -> dict[str, Any]:
     return {
         name: value
         for name, value in fields.items()
-        if name in _ALWAYS or (value is not None if name in _NULLABLE else bool(value))
+        if (name in _ALWAYS and value is not None)
+        or (value is not None if name in _NULLABLE else bool(value))
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
-from replay.core.conversation import Conversation
+from replay.core.conversation import Conversation, UserGoal
 from replay.core.errors import DatasetError
 from replay.datasets.expected import check_expectations
 from replay.datasets.place import SourceLocation
@@ -42,13 +42,15 @@ def check(conversation: Conversation, place: SourceLocation) -> None:
     Make sure that *conversation* can be played and its turns told apart.
 
     Raises:
-        DatasetError: an empty id or question, no turn at all, an id that is used twice, or an expectation
-            that can't be checked.
+        DatasetError: an empty id or question, neither a turn nor a goal, a goal that says nothing, an id that
+            is used twice, or an expectation that can't be checked.
     """
     if not conversation.id.strip():
         raise place.error("is empty; give the conversation a name", "id")
     named = f'conversation "{conversation.id}"'
-    if not conversation.turns:
+    if conversation.goal is not None:
+        _check_goal(conversation.goal, conversation, place, named)
+    elif not conversation.turns:
         raise place.error("has no turns; there is nothing to ask", named)
     for index, turn in enumerate(conversation.turns):
         if not turn.question.strip():
@@ -68,6 +70,17 @@ def check(conversation: Conversation, place: SourceLocation) -> None:
                 f'"{ids[first]}" is already the id of {name}[{ids.index(ids[first])}]; ids must differ',
                 f"{named}, {name}[{first}].id",
             )
+
+
+def _check_goal(goal: UserGoal, conversation: Conversation, place: SourceLocation, named: str) -> None:
+    if conversation.turns:
+        raise place.error("stands beside turns; give one of the two", f"{named}, goal")
+    if not goal.wants.strip():
+        raise place.error("is empty; say what the user wants", f"{named}, goal.wants")
+    if goal.opener is not None and not goal.opener.strip():
+        raise place.error("is empty; leave it out to let the user begin", f"{named}, goal.opener")
+    if goal.turns is not None and goal.turns < 1:
+        raise place.error(f"{goal.turns} is not a positive whole number", f"{named}, goal.turns")
 
 
 def _first_repeated(ids: list[str]) -> int | None:

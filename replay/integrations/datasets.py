@@ -2,7 +2,7 @@
 Conversations as Hugging Face datasets, there and back without loss; ``pip install "convreplay[datasets]"``.
 
 A row is a conversation, with the columns of the native format (``features``). What has no one type,
-``metadata`` and ``expect``, is JSON text. A data set written to disk, or as Parquet, is named under
+``metadata``, ``expect`` and ``goal``, is JSON text. A data set written to disk, or as Parquet, is named under
 ``data.path`` like any file.
 """
 
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     from replay.results.run import Run
 
-_FREE = ("metadata", "expect")
-_LEFT_OUT = dict.fromkeys(("title", "section", "background", "text"), "") | dict.fromkeys(_FREE, "{}")
+_FREE = ("metadata", "expect", "goal")
+_LEFT_OUT = dict.fromkeys(("title", "section", "background", "text"), "") | dict.fromkeys(_FREE[:2], "{}")
 """What texts are that a native line may leave out; those not named are null."""
 
 
@@ -64,6 +64,7 @@ def features() -> datasets.Features:
             "section": text,
             "background": text,
             "turns": List(turn),
+            "goal": text,
             "passages": List({"id": text, "title": text, "text": text}),
             "metadata": text,
             "expect": text,

@@ -114,6 +114,8 @@ class CountingSink:
         self.lateness: LatenessCounter = LatenessCounter()
 
     def write(self, record: TurnRecord) -> Awaitable[None]:
+        if record.is_end:
+            return self._sink.write(record)
         self.counts.count.add(record)
         timing = record.timing
         begin, end = self.window_s

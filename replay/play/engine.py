@@ -45,7 +45,8 @@ class NotifyingSink:
 
     async def write(self, record: TurnRecord) -> None:
         await self._sink.write(record)
-        self._observer.recorded(record)
+        if not record.is_end:
+            self._observer.recorded(record)
 
 
 async def play_all(

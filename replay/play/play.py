@@ -62,10 +62,14 @@ class Play:
 
     @property
     def asked_about(self) -> Conversation:
-        """The conversation as a session knows it: a repeat by its id in the data, which templates send."""
-        if self.repeat == 1 or self.source is None:
+        """
+        The conversation as a session knows it: a repeat by its id in the data, which templates send, and
+        without a goal, which is the user's alone.
+        """
+        name = self.conversation.id if self.repeat == 1 or self.source is None else self.source
+        if name == self.conversation.id and self.conversation.goal is None:
             return self.conversation
-        return replace(self.conversation, id=self.source)
+        return replace(self.conversation, id=name, goal=None)
 
     @property
     def first_depth(self) -> int:

@@ -144,6 +144,9 @@ class Player:
                     'policy "%s" fails at turn %s of conversation "%s"', play.policy_name, *turn
                 ):
                     planned = await _plan(play, depth, tuple(played))
+                if planned.edit == "ended":
+                    await self._sink.write(_skipped(play, depth, planned, self._started_at))
+                    return
                 due = self._clock() if pacer is None else await pacer.next_due(depth, due, done)
                 if due is None:
                     return

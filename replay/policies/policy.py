@@ -26,7 +26,7 @@ class PlannedTurn(msgspec.Struct, frozen=True, kw_only=True):
     history: tuple[Exchange, ...]
     """What the system is shown; not sent where the system keeps the history itself."""
     edit: Edit
-    """``filtered`` means: don't ask this question."""
+    """``filtered`` means: don't ask this question; ``ended``: the conversation is over."""
     drift: Drift | None = None
     edit_note: str | None = None
     """Why a rewriting failed."""
@@ -128,6 +128,15 @@ class Reacting(Protocol):
 def reacting(policy: Policy) -> Reacting | None:
     """Return who follows replies up under *policy*; None where nobody does."""
     found: Reacting | None = getattr(policy, "reacting", None)
+    return found
+
+
+def most_turns(policy: Policy) -> int | None:
+    """
+    Return how many turns a conversation takes at most under *policy*, which plays those with a goal and no
+    recorded questions; None of one that plays recorded ones.
+    """
+    found: int | None = getattr(policy, "most_turns", None)
     return found
 
 

@@ -21,8 +21,9 @@ from msgspec.structs import replace
 from replay.core.conversation import Conversation
 from replay.core.drift_evidence import Drift, MentionDrift
 from replay.core.history import PlayedTurn, own_history
-from replay.core.record import Edit, Intervention, RejectedWording
+from replay.core.record import Edit, Intervention
 from replay.core.settings.plugins import NestedChoice
+from replay.core.settings.prices import NO_PRICES, PriceTable
 from replay.coreference.drift import DriftDetector
 from replay.coreference.reading.words import comparable_words, words
 from replay.coreference.wording.rewriting import rewrite
@@ -31,10 +32,7 @@ from replay.users.facts import known_facts
 from replay.users.faithful import Knowledge, knowledge, unfaithful
 from replay.users.replies import unexpected_in
 from replay.users.rules import RulesUser
-from replay.users.user import User, Wording, WordingRequest, build_user
-
-ATTEMPTS = 3
-"""Wordings of one turn at most."""
+from replay.users.user import User, Wording, WordingRequest, build_user, word_turn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,30 +125,12 @@ class ReactPolicy:
         tests."""
         request = await self._request(conversation, depth, played, seen, drift)
         known = knowledge(conversation, depth, request)
-        asks, costs = 0, list[float | None]()
-        while True:
-            wording = await self.user.word(request)
-            asks += wording.asks
-            costs.append(wording.cost_usd)
-            reason = await self._reason_against(wording, request, known, conversation, depth, played)
-            is_over = reason is None or len(request.rejected) + 1 == ATTEMPTS
-            if reason is not None:
-                rejected = RejectedWording(text=wording.text, reason=reason)
-                request = replace(request, rejected=(*request.rejected, rejected))
-            if is_over:
-                break
-        is_said = reason is None and wording.move != "skip"
-        return Intervention(
-            occasion=seen.occasion,
-            evidence=seen.evidence,
-            move=wording.move if is_said else "skip",
-            said=wording.text.strip() if is_said else None,
-            source=wording.source if is_said else "",
-            note=None if is_said else reason or wording.note,
-            rejected=request.rejected,
-            asks=asks,
-            cost_usd=None if None in costs else sum(cost for cost in costs if cost is not None),
-        )
+
+        async def reason_against(wording: Wording, request: WordingRequest) -> str | None:
+            return await self._reason_against(wording, request, known, conversation, depth, played)
+
+        done = await word_turn(self.user, request, reason_against)
+        return replace(done, evidence=seen.evidence)
 
     async def _request(
         self,
@@ -240,7 +220,12 @@ def _misread(reply: str, said: str, drift: Drift) -> MentionDrift | None:
 
 
 def react_policy(
-    *, detector: DriftDetector, folder: Path, user: NestedChoice = "rules", extra: int = 2
+    *,
+    detector: DriftDetector,
+    folder: Path,
+    price_table: PriceTable = NO_PRICES,
+    user: NestedChoice = "rules",
+    extra: int = 2,
 ) -> ReactPolicy:
     """
     Return the policy from a scenario's settings.
@@ -248,6 +233,7 @@ def react_policy(
     Args:
         detector: Judges whether a question still means the same.
         folder: The folder that relative file names start from.
+        price_table: The scenario's, for a user's model.
         user: The user's name, or a mapping from its name to its settings.
         extra: The most exchanges that the user adds to a turn, at least 0.
 
@@ -255,4 +241,4 @@ def react_policy(
         ScenarioError: the user can't be built.
         ValueError: *extra* is below 0.
     """
-    return ReactPolicy(detector=detector, user=build_user(user, folder), extra=extra)
+    return ReactPolicy(detector=detector, user=build_user(user, folder, price_table), extra=extra)

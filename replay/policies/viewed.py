@@ -17,7 +17,7 @@ import msgspec
 from replay.core.conversation import Conversation
 from replay.core.history import PlayedTurn
 from replay.core.history_view import HistoryView
-from replay.policies.policy import PlannedTurn, Policy, Reacting, asking, reacting
+from replay.policies.policy import PlannedTurn, Policy, Reacting, asking, most_turns, reacting
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +59,10 @@ class ViewedPolicy:
     @property
     def user(self) -> Any:
         return getattr(self.policy, "user", None)
+
+    @property
+    def most_turns(self) -> int | None:
+        return most_turns(self.policy)
 
     @property
     def reacting(self) -> Reacting | None:

@@ -43,6 +43,7 @@ def report_json(report: Report | None, load: LoadSummary | None = None) -> dict[
         **(
             {"interventions": [one.to_json() for one in report.interventions]} if report.interventions else {}
         ),
+        **({"simulations": [one.to_json() for one in report.simulations]} if report.simulations else {}),
         **({"survival": [one.to_json() for one in report.survival]} if report.survival else {}),
         **({"repeats": report.repeats.to_json()} if report.repeats else {}),
         **({"people": report.people.to_json()} if report.people else {}),

@@ -33,7 +33,7 @@ from replay.report.document import (
 
 ORDER = (
     "gate", "totals", "load", "limits", "conclusions", "differences", "checks", "failures", "scores",
-    "depth table", "survival", "interventions", "nothing", "goals", "notes", "signatures",
+    "depth table", "survival", "interventions", "simulations", "nothing", "goals", "notes", "signatures",
 )  # fmt: skip
 """The sections that are shown."""
 FOLDED = ("depth table", "survival", "interventions", "notes", "signatures")

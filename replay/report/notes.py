@@ -17,7 +17,7 @@ from replay.core.check_result import NO_CHECK
 from replay.core.expectation import ALL_CHECKS
 from replay.report.numbers import count_text
 from replay.report.run_tables import names_of
-from replay.report.script_tables import SURVIVAL_NOTE, intervention_notes
+from replay.report.script_tables import SURVIVAL_NOTE, intervention_notes, simulation_notes
 from replay.statistics.depth_row import FEW_CONVERSATIONS
 from replay.statistics.depth_table import DepthTable, GroupTable
 from replay.statistics.interval import FEW, NO_RESAMPLES
@@ -59,6 +59,7 @@ def notes(report: Report) -> list[str]:
         said += [f"{_names(groups, table)}: {sentence}" for sentence, groups in who.items()]
     said += [SURVIVAL_NOTE] if report.survival else []
     said += intervention_notes(report.interventions)
+    said += simulation_notes(report.simulations)
     said += repeat_notes(report.repeats) if report.repeats else []
     said += report.remarks
     return said + list(_loop_lag(table, report.loop_lag_s))

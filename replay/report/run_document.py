@@ -43,7 +43,13 @@ from replay.report.run_tables import (
     study_columns,
     total_columns,
 )
-from replay.report.script_tables import SURVIVAL_TITLE, intervention_columns, survival_columns
+from replay.report.script_tables import (
+    SIMULATIONS_TITLE,
+    SURVIVAL_TITLE,
+    intervention_columns,
+    simulation_columns,
+    survival_columns,
+)
 from replay.report.trends import Trend, scales, trend_notes, with_trends
 from replay.scenario.assertions.findings import AssertionResult
 from replay.statistics.checks import Checks
@@ -53,6 +59,7 @@ from replay.statistics.interventions import GroupInterventions
 from replay.statistics.people import HumanNumber, HumanScores, HumanTable
 from replay.statistics.repeats import RepeatNumbers, SameAnswers, SpreadRow
 from replay.statistics.run_numbers import Report
+from replay.statistics.simulations import GroupSimulations
 
 LONG = 12
 """Depth tables with more rows together are folded, so that a comment stays short."""
@@ -99,6 +106,7 @@ def run_document(
         sections.append(ReportSection(name="differences", title=title_of_gaps, blocks=[gaps, *concluded]))
     sections += [
         *_interventions(report.interventions),
+        *_simulations(report.simulations),
         *(_repeats(report.repeats) if report.repeats else ()),
         *(_people(report.people) if report.people else ()),
         *failures_sections(report.failures),
@@ -164,6 +172,12 @@ def _interventions(found: Sequence[GroupInterventions]) -> Iterator[ReportSectio
         yield ReportSection(
             name="interventions", title=(*group_title(one.group), ": interventions"), blocks=[table]
         )
+
+
+def _simulations(found: Sequence[GroupSimulations]) -> Iterator[ReportSection]:
+    if found:
+        table = Table(columns=lambda layout: simulation_columns(found), named=2)
+        yield ReportSection(name="simulations", title=SIMULATIONS_TITLE, blocks=[table])
 
 
 def _repeats(repeats: RepeatNumbers) -> Iterator[ReportSection]:

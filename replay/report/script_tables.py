@@ -1,13 +1,19 @@
-"""How far the recorded script carries, and what a user did where it did not, as columns of cells."""
+"""
+How far the recorded script carries, what a user did where it did not, and how conversations went that have
+none, as columns of cells.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from replay.core.record import TurnRecord
 from replay.report.columns import LAYOUTS, Layout, TextColumn, column, depth_column, score_column
+from replay.report.numbers import count_text
 from replay.scorers.scorer import SHARE
 from replay.statistics.interventions import OCCASIONS, Control, GroupInterventions
 from replay.statistics.script_survival import ScriptSurvival, SurvivalRow
+from replay.statistics.simulations import ENDINGS, GroupSimulations
 
 SURVIVAL_TITLE = "Script survival"
 SURVIVAL_NOTE = (
@@ -26,6 +32,20 @@ _CONTROL_TEXTS: Mapping[Control, str] = {
     "recorded": " It gave the recorded answers: that is the error rate of this program's own.",
     "references": " It gave recorded answers, in part other references than the recorded history holds: "
     "the error rate of this program's own is at most that.",
+}
+
+
+SIMULATIONS_TITLE = "Simulated conversations"
+SIMULATIONS_NOTE = (
+    "simulated conversations: how each ended, as its user says; depth counts turns. Their lengths differ, so "
+    "a depth has the conversations that came so far. Scores under different users can't be compared, and "
+    "simulated users are easier to please than people."
+)
+_ENDING_NAMES: Mapping[str, str] = {
+    "goal-reached": "goal reached",
+    "given-up": "given up",
+    "turn-limit": "turn limit",
+    "skip": "no words",
 }
 
 
@@ -80,3 +100,45 @@ def intervention_notes(found: Sequence[GroupInterventions]) -> Iterator[str]:
         cost = "" if not total.asks else f"; {total.asks:,} asks of its model"
         cost += "" if not total.asks or total.cost_usd is None else f", {total.cost_usd:.4g} USD"
         yield f"{said}{cost}.{_CONTROL_TEXTS[one.control] if one.control else ''}"
+
+
+def simulation_columns(found: Sequence[GroupSimulations]) -> list[TextColumn]:
+    """Return a row for each system and policy, a column for each way in which a conversation ended."""
+    return [
+        column("system", (one.group.system for one in found), left=True),
+        column("policy", (one.group.policy for one in found), left=True),
+        column("plays", (str(one.plays) for one in found)),
+        column("turns", (str(one.turns) for one in found)),
+        *(
+            column(_ENDING_NAMES[name], (str(one.endings.get(name, 0)) for one in found))
+            for name in ENDINGS
+            if name in ("goal-reached", "given-up") or any(name in one.endings for one in found)
+        ),
+        *(
+            column(name, (str(getattr(one, of)) for one in found))
+            for name, of in (("failed", "failed"), ("under way", "under_way"))
+            if any(getattr(one, of) for one in found)
+        ),
+        column("rejected", (str(one.rejected) for one in found)),
+    ]
+
+
+def ending_text(end: TurnRecord) -> str:
+    """Return in words how a conversation ended."""
+    (done,) = end.interventions
+    said = _ENDING_NAMES.get(done.move, done.move)
+    by = ", says the user" if done.move in ("goal-reached", "given-up") else ""
+    return f"{said}{by}{f': {done.note}' if done.note else ''}"
+
+
+def simulation_notes(found: Sequence[GroupSimulations]) -> Iterator[str]:
+    """Yield how the table is to be read, and what users had to be asked for it."""
+    if found:
+        yield SIMULATIONS_NOTE
+    for one in found:
+        ways = [f"{count:,} {_ENDING_NAMES[name]}" for name, count in one.endings.items()]
+        ways += [f"{one.failed:,} failed"] if one.failed else []
+        cost = "" if not one.asks else f"; {one.asks:,} asks of the user's model"
+        cost += "" if not one.asks or one.cost_usd is None else f", {one.cost_usd:.4g} USD"
+        plays = count_text(one.plays, "conversation")
+        yield f"{one.group}: of {plays} {', '.join(ways) or 'none is over'}{cost}."

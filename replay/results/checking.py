@@ -58,14 +58,17 @@ def check_into(store: RunStore, stop: Event | None = None) -> None:
     if not expecting and not earlier:
         return
     columns = _signatures(expecting.values())
+    endings = store.endings()
     verdicts, under_load = StoredVerdicts(store), store.fact("load") is not None
     store.begin_staging()
     for part in in_parts(store.records()):
         if stop and stop.is_set():
             return
-        for _, played in groupby(part, lambda r: (r.conversation, r.system, r.policy)):
+        for place, played in groupby(part, lambda r: (r.conversation, r.system, r.policy)):
             records = list(played)
             conversation = expecting.get(records[0].recorded_conversation)
+            if conversation and conversation.goal and place in endings:
+                conversation = conversation.up_to(records[-1].depth)
             checks = list(play_checks(conversation, records, verdicts, under_load)) if conversation else []
             store.add_checks(checks, anew=True)
             for column in columns:

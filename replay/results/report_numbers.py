@@ -31,6 +31,19 @@ from replay.store.reader import RunReader
 from replay.store.store import RunStore
 
 
+def play_lengths(store: RunReader, records: Sequence[TurnRecord]) -> dict[str, int]:
+    """Return how many turns each play was to have, by its conversation's id, for a table of *records*."""
+    if store.has_goals():  # what nobody recorded is as long as it was played
+        longest: dict[str, int] = {}
+        for record in records:
+            longest[record.conversation] = max(record.depth, longest.get(record.conversation, 0))
+        return longest
+    lengths = repeats_of(store).lengths(store.conversation_lengths())
+    if store.fact("load") is not None:  # not what the data has, but what was begun
+        return {record.conversation: lengths[record.recorded_conversation] for record in records}
+    return lengths
+
+
 def run_repeats(
     store: RunStore,
     records: Sequence[TurnRecord],

@@ -77,15 +77,17 @@ def estimate_resolver(assembly: Assembly) -> CostEstimate | None:
     )
 
 
-def planned_turns(assembly: Assembly) -> int:
+def planned_turns(assembly: Assembly) -> tuple[int, int]:
     """
-    Return the number of turns of *assembly*'s conversations that will be asked, in all repeats.
+    Return how many turns of *assembly*'s conversations will be asked, and in how many plays, with repeats.
 
     Raises:
         DatasetError: a conversation can't be read and is not to be skipped.
     """
-    turns = sum(len(conversation.asked_depths) for conversation in _conversations(assembly))
-    return turns * assembly.file.scenario.play.repeats
+    # The last one of a conversation with a goal is no turn: the user alone is asked there.
+    found = [len(one.asked_depths) - (one.goal is not None) for one in _conversations(assembly)]
+    repeats = assembly.file.scenario.play.repeats
+    return sum(found) * repeats, len(found) * repeats
 
 
 def _conversations(assembly: Assembly) -> Iterator[Conversation]:

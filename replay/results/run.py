@@ -20,7 +20,6 @@ from replay.core.decoding import convert_to
 from replay.core.errors import RunError
 from replay.core.raw_reply import RawReply
 from replay.core.record import TurnRecord
-from replay.results.repeats import repeats_of
 from replay.results.run_data import BAD
 from replay.results.scoring import stored_columns, stored_scorers
 from replay.results.versions import played_by, version_signatures
@@ -229,6 +228,11 @@ class Run:
         with self._opened() as store:
             return list(store.checks())
 
+    def endings(self) -> list[TurnRecord]:
+        """Return how plays without recorded questions ended, each at the depth after its last turn."""
+        with self._opened() as store:
+            return list(store.endings().values())
+
     def superseded(self) -> list[SupersededTurn]:
         """Return the earlier versions of turns that were asked again, in the order of their replacement."""
         with self._opened() as store:
@@ -262,7 +266,7 @@ class Run:
             return run._report(resamples, method)
 
     def policies_with_user(self) -> set[str]:
-        """Return the labels of the policies under which a user may word turns."""
+        """Return the labels of the policies under which a user may word turns that were recorded."""
         with self._opened() as store:
             signatures = version_signatures(played_by(store))
         return {name for name, one in signatures.items() if one.startswith("policy:react")}
@@ -277,10 +281,10 @@ class Run:
         from replay.statistics.paired import policy_gaps
         from replay.statistics.run_numbers import Report, hidden_points
         from replay.statistics.script_survival import script_survival
+        from replay.statistics.simulations import count_simulations
 
         records, columns = self._outlined()
         judged = self.judged()
-        lags = self.state().lags
         with_user = self.policies_with_user()
         with self._opened() as store:
             notes = (*run_notes(store, judged), *stored_scorers(store).remarks)
@@ -302,12 +306,13 @@ class Run:
             hidden=hidden_points(gaps, records, columns, resamples=resamples, seed=seed, method=method),
             wording=wording,
             failures=self.failures(),
-            loop_lag_s={system: lag.p99_s for system, lag in lags.items()},
+            loop_lag_s={system: lag.p99_s for system, lag in self.state().lags.items()},
             signatures=signatures,
             remarks=notes,
             judges=tuple(msgspec.to_builtins(one) for one in judged),
             repeats=repeats,
             interventions=count_interventions(records, with_user, controls),
+            simulations=count_simulations(records, self.endings()),
             survival=script_survival(records),
             people=people,
             checks=checks if checks.rows else None,
@@ -319,11 +324,7 @@ class Run:
 
         records, scores = self.scored()
         return ScoredRun(
-            name=name,
-            records=records,
-            scores=scores,
-            signatures=self.signatures(),
-            checks=self.checks(),
+            name=name, records=records, scores=scores, signatures=self.signatures(), checks=self.checks()
         )
 
     def attribution(self, *, resamples: int = 1000) -> GapAttribution:
@@ -380,19 +381,18 @@ class Run:
         method: IntervalMethod,
     ) -> DepthTable:
         from replay.results.human_scores import BY_PEOPLE
+        from replay.results.report_numbers import play_lengths
         from replay.statistics.depth_table import depth_table
 
         with self._opened() as store:
-            lengths, seed = repeats_of(store).lengths(store.conversation_lengths()), store.needed("seed")
-            asked = store.fact("ask")
-            if store.fact("load") is not None:  # not what the data has, but what was begun
-                lengths = {r.conversation: lengths[r.recorded_conversation] for r in records}
+            seed, asked, has_goals = store.needed("seed"), store.fact("ask"), store.has_goals()
+            lengths = play_lengths(store, records)
         return depth_table(
             records,
             columns,
             lengths,
             only_last=asked == "last",
-            by_all=asked != BY_PEOPLE,
+            by_all=asked != BY_PEOPLE and not has_goals,
             resamples=resamples,
             seed=seed,
             method=method,

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from replay.core.asking.estimate import CHARACTERS_PER_TOKEN
-from replay.policies.react import ATTEMPTS, ReactPolicy
+from replay.policies.react import ReactPolicy
+from replay.policies.simulate import SimulatePolicy
 from replay.policies.viewed import ViewedPolicy
 from replay.scenario.assembly import Assembly
 from replay.users.llm import LlmUser
-from replay.users.user import PeopleUser
+from replay.users.user import ATTEMPTS, PeopleUser
 
 COMPLETION_TOKENS = 30
 """About as long is what a user says."""
@@ -26,15 +27,18 @@ class UserEstimate:
     prompt_tokens_each: int
     cost_usd_at_most: float | None
     """None where the model has no prices."""
+    has_goals: bool = False
+    """They lead conversations without recorded questions."""
 
     @property
     def sentence(self) -> str:
         """The same in words."""
         cost = self.cost_usd_at_most
         priced = "" if cost is None else f", {cost:.2f} USD at most"
+        fewer = "fewer where goals are reached before" if self.has_goals else "none where the script fits"
         return (
             f"user of {self.policy}: {self.asks_at_most:,} asks of its model at most, about "
-            f"{self.prompt_tokens_each:,} tokens each{priced}; none where the script fits"
+            f"{self.prompt_tokens_each:,} tokens each{priced}; {fewer}"
         )
 
 
@@ -56,15 +60,19 @@ class PeopleEstimate:
         )
 
 
-def estimate_users(assembly: Assembly, turns: int) -> list[UserEstimate | PeopleEstimate]:
-    """Return what each policy's user would ask at most, of so many *turns* of each system."""
+def estimate_users(assembly: Assembly, turns: int, plays: int) -> list[UserEstimate | PeopleEstimate]:
+    """Return what each policy's user would ask at most, of so many *turns* in so many *plays* of a system."""
     found: list[UserEstimate | PeopleEstimate] = []
     for label, policy in assembly.policies.items():
         inner = policy.policy if isinstance(policy, ViewedPolicy) else policy
-        if not isinstance(inner, ReactPolicy):
+        if isinstance(inner, ReactPolicy):
+            asks = turns * (1 + inner.extra) * ATTEMPTS
+        elif isinstance(inner, SimulatePolicy):
+            asks = turns * ATTEMPTS + plays  # after the last turn once more, whether they have what they want
+        else:
             continue
         user = inner.user
-        asks = turns * len(assembly.systems) * (1 + inner.extra) * ATTEMPTS
+        asks *= len(assembly.systems)
         if isinstance(user, PeopleUser):
             found.append(PeopleEstimate(policy=label, asked_in=user.asked_in, turns_at_most=asks))
         if not isinstance(user, LlmUser):
@@ -76,6 +84,7 @@ def estimate_users(assembly: Assembly, turns: int) -> list[UserEstimate | People
                 policy=label,
                 asks_at_most=asks,
                 prompt_tokens_each=tokens,
+                has_goals=isinstance(inner, SimulatePolicy),
                 cost_usd_at_most=prices.cost_usd(asks * tokens, asks * COMPLETION_TOKENS) if prices else None,
             )
         )

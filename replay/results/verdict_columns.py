@@ -52,7 +52,7 @@ def turn_cases(store: RunStore, level: Level = "turn") -> list[Case]:
     """Return the run's turns (or whole conversations), each with what its system was shown before it."""
     histories: dict[str, dict[str, HistoryShown]] = store.fact("histories") or {}
     conversations = {one.id: one for one in store.conversations()}
-    return cases(level, store.records(), conversations, histories)
+    return cases(level, store.records(), conversations, histories, store.endings())
 
 
 _Play = tuple[str, str, str]

@@ -8,6 +8,7 @@ stored.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -28,7 +29,7 @@ from replay.core.settings.in_memory import with_names
 from replay.datasets.place import SourceLocation
 from replay.datasets.validation import check
 from replay.play.turn_record import OnFailure, ends_conversation, played_turn, turn_record, unasked_turn
-from replay.policies.policy import PlannedTurn, Policy
+from replay.policies.policy import PlannedTurn, Policy, most_turns
 from replay.policies.rewriter import opened
 from replay.scenario.assembly import detector_of
 from replay.scenario.in_memory import in_plain_form
@@ -145,7 +146,8 @@ class ConversationDriver:
 
         Raises:
             DatasetError: it has no turns, or an empty question.
-            ValueError: one with its id was begun before.
+            ValueError: one with its id was begun before, or the policy needs a goal where it has recorded
+                questions, or the other way round.
         """
         check(conversation, SourceLocation(path=Path("drive")))
         if conversation.id in self._begun:
@@ -153,6 +155,12 @@ class ConversationDriver:
                 f'conversation "{conversation.id}" was begun already; records are kept by its id, so give '
                 "another play of it another id"
             )
+        most = most_turns(self._policy)
+        if (most is None) != (conversation.goal is None):
+            needed = "recorded questions" if most is None else "a goal"
+            raise ValueError(f'"{self._label}" needs {needed}, and conversation "{conversation.id}" has none')
+        if most is not None:
+            conversation = conversation.with_open_turns(most)
         self._begun[conversation.id] = conversation
         return DrivenConversation(self, conversation)
 
@@ -212,10 +220,12 @@ class ConversationDriver:
         """Return the depth table of the turns so far, as ``Run.depth_table`` does; errors as in ``turns``."""
         from replay.statistics.depth_table import depth_table
 
+        played = Counter(record.conversation for record in self.records)
+        lengths = {name: played[name] if one.goal else len(one.turns) for name, one in self._begun.items()}
         return depth_table(
             self.records,
             self._scores(scorers),
-            {name: len(one.turns) for name, one in self._begun.items()},
+            lengths,
             only_last=all(one.asked_from == len(one.turns) for one in self._begun.values()),
             resamples=resamples,
             seed=seed,
@@ -258,6 +268,9 @@ class DrivenConversation:
         while not self._over and len(self.played) < len(self.conversation.turns):
             depth = len(self.played) + 1
             planned = await self._loop.plan(self, depth)
+            if planned.edit == "ended":
+                self._over = True
+                break
             if planned.edit == "filtered":
                 self._over = not self._loop.keep(self, planned, "skipped", None, attempts=0, asks=0)
                 continue

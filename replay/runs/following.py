@@ -41,7 +41,7 @@ class RunListeners:
         self.late: LateDrift = late
 
     def recorded(self, record: TurnRecord) -> None:
-        if self.observer:
+        if self.observer and not record.is_end:
             self.observer.recorded(record)
 
     def played(self, play: Play) -> None:

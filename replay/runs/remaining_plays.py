@@ -116,7 +116,7 @@ def _rest(play: Play, assembly: Assembly, store: RunStore, rerun: Rerun | None) 
     records = store.records_of(*place)
     if rerun and (again := rerun.plays(play, records)):
         return [replace(one, anew=True) for one in again]
-    if is_over(play.conversation, records, assembly.file.scenario.play.on_failure):
+    if store.has_ended(*place) or is_over(play.conversation, records, assembly.file.scenario.play.on_failure):
         return []
     return [replace(play, records=records)]
 

@@ -26,7 +26,7 @@ from replay.datasets.reader import Reader
 from replay.play.load.objectives import Objective, parse_objectives
 from replay.play.load.section import LoadSection
 from replay.play.play import System
-from replay.policies.policy import Policy, asking
+from replay.policies.policy import Policy, asking, most_turns
 from replay.scenario.answer_caching import check_answer_cache
 from replay.scenario.assertions.faults import assertion_faults, score_units
 from replay.scenario.combinations import (
@@ -137,7 +137,8 @@ class Assembly:
             on_bad: Called with the error of each conversation that can't be read; None to raise it.
 
         Raises:
-            ScenarioError: there are ``data_faults``.
+            ScenarioError: there are ``data_faults``, or a policy can't play a conversation, since that has
+                a goal and no recorded questions, or no goal.
         """
         if self.data_faults:
             raise ScenarioError(self.file.source, add_lines(self.data_faults, self.file.lines))
@@ -147,8 +148,34 @@ class Assembly:
         else:
             found = read_conversations(self.paths, reader=self.reader, on_bad=on_bad, limit=data.limit)
         if data.ask == "last":
-            return (replace(one, asked_from=len(one.turns)) for one in found)
-        return found
+            found = (replace(one, asked_from=len(one.turns)) for one in found)
+        return map(self._with_turns, found)
+
+    def _with_turns(self, conversation: Conversation) -> Conversation:
+        """Return *conversation*, with room for a user's turns where it has a goal in their place."""
+        most = {label: most_turns(policy) for label, policy in self.policies.items()}
+        known = [turns for turns in most.values() if turns is not None]
+        for index, (label, turns) in enumerate(most.items()):
+            if (turns is None) != (conversation.goal is None):
+                raise ScenarioError(
+                    self.file.source,
+                    add_lines([_unfit_policy(index, label, conversation)], self.file.lines),
+                )
+        return conversation.with_open_turns(max(known)) if conversation.goal and known else conversation
+
+
+def _unfit_policy(index: int, label: str, conversation: Conversation) -> Fault:
+    if conversation.goal is None:
+        message = (
+            f'"{label}" plays conversations from a goal, and "{conversation.id}" has none, but recorded '
+            'questions; give it one ("goal": {"wants": "..."}, docs/simulate.md), or take another policy'
+        )
+    else:
+        message = (
+            f'"{label}" asks recorded questions, and "{conversation.id}" has a goal and none; simulate plays '
+            "it (docs/simulate.md)"
+        )
+    return Fault(path=f"policies[{index}]", message=message)
 
 
 def assemble(file: ScenarioFile, *, data_is_read: bool = False) -> Assembly:

@@ -155,7 +155,7 @@ class PartBuilder:
         """Build the policies by label; without a *detector* this only serves to find faults."""
         protocol: type[Any] = Policy if detector else object  # a signature may name the detector's
         made: dict[str, Policy | None] = self.choices(
-            "policies", choices, protocol, not_theirs=HISTORY, detector=detector
+            "policies", choices, protocol, not_theirs=HISTORY, detector=detector, price_table=self.prices
         )
         return with_views(made, choices, self.faults)
 

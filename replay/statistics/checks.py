@@ -216,7 +216,9 @@ def _by_content(checks: Iterable[CheckResult]) -> dict[tuple[Any, ...], CheckRes
     seen = Counter[tuple[Any, ...]]()
     found = {}
     for one in checks:
-        key = one.conversation, one.depth, one.at_end, one.kind, one.called, one.value_text
+        # A conversation without recorded questions may end elsewhere the next time.
+        depth = 0 if one.at_end else one.depth
+        key = one.conversation, depth, one.at_end, one.kind, one.called, one.value_text
         seen[key] += 1
         found[*key, seen[key]] = one
     return found

@@ -206,7 +206,8 @@ Sides = tuple[dict[Turn, int], dict[Turn, int]]
 
 def _alike(records: Sequence[TurnRecord], sides: Sides, turn: Turn) -> bool:
     one, other = (records[side[turn]] for side in sides)
-    return (one.recorded, one.gold_answers) == (other.recorded, other.gold_answers)
+    is_whole = one.edit == other.edit == "simulated"
+    return is_whole or (one.recorded, one.gold_answers) == (other.recorded, other.gold_answers)
 
 
 def _rows(
@@ -277,7 +278,7 @@ def _flips(
             flips.append(
                 Flip(
                     conversation=turn[0],
-                    depth=turn[1],
+                    depth=records[one].depth,
                     recorded=records[one].recorded,
                     first=before,
                     second=after,

@@ -4,7 +4,8 @@ Differences between two policies or two systems on the same turns.
 Two policies fail on different turns and filter out different ones, so the difference of their table
 entries mixes the policies' effect with that of other turns. Here both sides are scored on the turns
 that both have a score for, and whole conversations are resampled for both at once, so that what makes a
-conversation hard drops out of the interval. Several plays of a turn are one, their mean.
+conversation hard drops out of the interval. Several plays of a turn are one, their mean. Where no questions
+were recorded the sides have no turns in common but whole conversations, each with the mean of its turns.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from replay.statistics.interval import IntervalMethod, scale_of
 from replay.statistics.score_column import ScoreColumn, check_columns
 
 Turn = tuple[str, int]
-"""Conversation and depth."""
+"""Conversation and depth; 0 of one without recorded questions, whose turns are no other play's turns."""
 
 
 def scored_turns(
@@ -53,7 +54,8 @@ def scored_turns(
         if column.is_scored(index):
             one = records[index]
             name = one.recorded_conversation if column.is_mean else one.conversation
-            plays.setdefault((name, one.depth), []).append(index)
+            is_whole = column.is_mean and one.edit == "simulated"
+            plays.setdefault((name, 0 if is_whole else one.depth), []).append(index)
     found = {turn: indices[0] for turn, indices in plays.items()}
     several = {turn: indices for turn, indices in plays.items() if len(indices) > 1}
     if not several:
@@ -204,7 +206,7 @@ def paired_cells(
     The sides say where in *column* their turns are, all of them scored.
     """
     common = sorted(first.keys() & second.keys())
-    depths = [*sorted({depth for _, depth in common}), None]
+    depths = [*sorted({depth for _, depth in common if depth}), None]
     turns = [[turn for turn in common if depth in (turn[1], None)] for depth in depths]
     cells = [[[side[turn] for turn in keys] for keys in turns] for side in (first, second)]
     half = len(turns)

@@ -14,6 +14,9 @@ n counts the plays in which the turn has a score: one that failed or was never r
 answer, and is no pass and no miss. A play counts for the whole conversation if every turn that has a score
 in any of its plays has one there; otherwise those with a miss would count and those without would not. Where
 fewer than k plays count, the case is left out for that k, and counted.
+
+Where no questions were recorded, plays have no turns in common: a case is a whole conversation, and a play
+counts if any of its turns has a score.
 """
 
 from __future__ import annotations
@@ -109,10 +112,14 @@ def outcomes(records: Sequence[TurnRecord], column: ScoreColumn, places: Sequenc
     """
     turns: dict[Case, dict[int, bool]] = defaultdict(dict)
     plays: dict[str, dict[int, dict[int, bool]]] = defaultdict(lambda: defaultdict(dict))
+    simulated = set[str]()
     for index in places:
         if column.is_scored(index):
             one, passed = records[index], column.observed[index] == 1
-            turns[one.recorded_conversation, one.depth][one.repeat] = passed
+            if one.edit == "simulated":
+                simulated.add(one.recorded_conversation)
+            else:
+                turns[one.recorded_conversation, one.depth][one.repeat] = passed
             plays[one.recorded_conversation][one.repeat][one.depth] = passed
     found: dict[Case, Plays] = {case: turns[case] for case in sorted(turns, key=str)}
     for conversation in sorted(plays):
@@ -120,7 +127,7 @@ def outcomes(records: Sequence[TurnRecord], column: ScoreColumn, places: Sequenc
         found[conversation, None] = {
             repeat: all(play.values())
             for repeat, play in plays[conversation].items()
-            if play.keys() == depths
+            if play.keys() == depths or conversation in simulated
         }
     return found
 
@@ -173,4 +180,5 @@ def pass_curves(
             passes_any=tuple(estimates[at] for estimates in by_kind["@"]),
         )
         for at, depth in enumerate([*depths, None, None])
+        if cells[at] or at == len(cells) - 1
     ]

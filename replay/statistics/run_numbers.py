@@ -30,6 +30,7 @@ from replay.statistics.people import HumanScores
 from replay.statistics.repeats import RepeatNumbers
 from replay.statistics.score_column import ScoreColumn
 from replay.statistics.script_survival import ScriptSurvival
+from replay.statistics.simulations import GroupSimulations
 
 MENDING = ("rewrite", "replace")
 """The policies that ask a question in other words after the system's own answers."""
@@ -150,6 +151,8 @@ class Report:
     """What several plays of each conversation say; None where each was played once."""
     interventions: tuple[GroupInterventions, ...] = ()
     """What users did, of each system under each policy that has one."""
+    simulations: tuple[GroupSimulations, ...] = ()
+    """How conversations without recorded questions went, of each system and policy."""
     survival: tuple[ScriptSurvival, ...] = ()
     """How far the recorded script carries under each policy that judges questions."""
     people: HumanScores | None = None

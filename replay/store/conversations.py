@@ -24,7 +24,8 @@ def insert_conversation(position: int, conversation: Conversation) -> Statement:
         (
             position,
             to_bytes(conversation.id),
-            len(conversation.turns),
+            # After the most turns that a goal allows its user is asked once more; that is none.
+            len(conversation.turns) - (conversation.goal is not None),
             content_hash(conversation),
             to_json(conversation),
         ),

@@ -309,6 +309,12 @@ class RunBrowser:
         rows = self._rows(schema.SELECT_RECORDS + where, [occasion, count, first])
         return [schema.row_record(row) for row in rows]
 
+    def endings(self, conversation: str) -> list[TurnRecord]:
+        """Return how one conversation without recorded questions ended, by system and policy."""
+        where = " WHERE t.conversation = CAST(? AS TEXT) ORDER BY t.system, t.policy"
+        rows = self._rows(schema.SELECT_ENDINGS + where, [schema.to_bytes(conversation)])
+        return [schema.row_record(row) for row in rows]
+
     def scores(
         self, conversation: str, scorers: Sequence[str], groups: Iterable[tuple[str, str]]
     ) -> list[TurnScore]:

@@ -142,6 +142,11 @@ class RunReader:
         """Return the number of turns of each conversation, in the order of the data."""
         return dict(self.rows("SELECT id, turns FROM conversation ORDER BY position"))
 
+    def has_goals(self) -> bool:
+        """Return whether the conversations have goals in the place of recorded questions: all, or none."""
+        sql = "SELECT json_extract(data, '$.goal') IS NOT NULL FROM conversation ORDER BY position LIMIT 1"
+        return any(bool(has_goal) for (has_goal,) in self.rows(sql))
+
     def rewritten(self) -> Iterator[tuple[str, str, str, str]]:
         """System, policy, question as asked and standalone one of each rewritten turn whose data has one."""
         standalone = "json_extract(c.data, '$.turns[' || (t.depth - 1) || '].standalone')"
@@ -228,6 +233,16 @@ class RunReader:
         where = " WHERE t.conversation = CAST(? AS TEXT) AND t.system = ? AND t.policy = ? ORDER BY t.depth"
         values = [schema.to_bytes(conversation), system, policy]
         return tuple(map(schema.row_record, self.rows(schema.SELECT_RECORDS + where, values)))
+
+    def endings(self) -> dict[tuple[str, str, str], TurnRecord]:
+        """Return by conversation, system and policy how conversations without recorded questions ended."""
+        found = map(schema.row_record, self.rows(schema.SELECT_ENDINGS + _IN_ORDER))
+        return {(one.conversation, one.system, one.policy): one for one in found}
+
+    def has_ended(self, conversation: str, system: str, policy: str) -> bool:
+        """Return whether that is over, of a conversation without recorded questions."""
+        sql = "SELECT 1 FROM ending WHERE conversation = CAST(? AS TEXT) AND system = ? AND policy = ?"
+        return any(True for _ in self.rows(sql, [schema.to_bytes(conversation), system, policy]))
 
     def begun_turn(self, place: TurnPlace) -> UnfinishedTurn | None:
         """Return the steps of the turn at *place* if its loop of tool calls was interrupted; else None."""

@@ -68,10 +68,13 @@ RECORD_COLUMNS = (
     *("drift", "valid", "first_token_s", "token_gaps_100us", "cached_prompt_tokens", "cost_usd"),
     *("interventions", "history_cut", "source", "edit_note", "error", "partial"),
 )
-SELECT_RECORDS = f"SELECT {', '.join('t.' + c for c in RECORD_COLUMNS)} FROM turn t"
+_SELECT = f"SELECT {', '.join('t.' + c for c in RECORD_COLUMNS)} FROM"
+SELECT_RECORDS = f"{_SELECT} turn t"
+SELECT_ENDINGS = f"{_SELECT} ending t"
 MOST_S = 5e9
 """No moment of a run is as far as a century and a half from its start, or from 1970."""
 _PLACE = tuple(map(RECORD_COLUMNS.index, ("conversation", "system", "policy", "depth")))
+_EDIT = RECORD_COLUMNS.index("edit")
 _NOTHING = "[]"
 _Times = tuple[tuple[float, float], ...]
 
@@ -125,16 +128,27 @@ def insert_records(connection: sqlite3.Connection, rows: Sequence[Row]) -> None:
         sqlite3.Error: they can't be; nothing is undone here, so run it in a transaction.
     """
     # sqlite3 takes longer to find out that nothing adapts None than to bind ten texts.
-    for width, alike in groupby(rows, _width):
+    for (table, width), alike in groupby(rows, _statement):
         given = [row[:width] for row in alike]
         before = connection.total_changes
         try:
-            connection.executemany(_insert(width), given)
+            connection.executemany(_insert(table, width), given)
         except UnicodeEncodeError:
             # sqlite3 refuses a str with lone surrogates. Bytes cast to text cost half as much again, so
             # they are the exception, from the refused row on.
             inserted = connection.total_changes - before
-            connection.executemany(_insert(width, "CAST(? AS TEXT)"), map(_with_bytes, given[inserted:]))
+            cast = _insert(table, width, "CAST(? AS TEXT)")
+            connection.executemany(cast, map(_with_bytes, given[inserted:]))
+
+
+def _table(row: Row) -> str:
+    """Return where the row belongs: an end is no turn, and nobody who counts turns should meet it."""
+    return "ending" if row[_EDIT] == "ended" else "turn"
+
+
+def _statement(row: Row) -> tuple[str, int]:
+    """Return what the statement that inserts the row depends on."""
+    return _table(row), _width(row)
 
 
 def _width(row: Row) -> int:
@@ -146,11 +160,11 @@ def _width(row: Row) -> int:
 
 
 @cache
-def _insert(width: int, text: str = "?") -> str:
+def _insert(table: str, width: int, text: str = "?") -> str:
     """Return the INSERT statement for rows of that *width*; *text* is the placeholder of free texts."""
     columns = RECORD_COLUMNS[:width]
     places = (text if column in _TEXTS else "?" for column in columns)
-    return f"INSERT INTO turn ({', '.join(columns)}) VALUES ({', '.join(places)})"
+    return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join(places)})"
 
 
 def _with_bytes(row: Row) -> Row:

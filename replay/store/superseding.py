@@ -60,6 +60,7 @@ def supersede(
     return [
         Statement(f"{moved} WHERE {_WHERE} ORDER BY depth", (at, reason, *span.values())),
         Statement(f"DELETE FROM turn WHERE {_WHERE}", span.values()),
+        Statement(f"DELETE FROM ending WHERE {_WHERE}", later),
         Statement(f"DELETE FROM checked WHERE {_WHERE}", later),
         Statement(f"DELETE FROM step WHERE {_WHERE}", span.values()),
         *(Statement(f"DELETE FROM score WHERE scorer = ? AND {_WHERE}", (name, *later)) for name in scorers),

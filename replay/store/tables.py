@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-VERSION = 5
+VERSION = 6
 """Kept in ``PRAGMA user_version``; raised with every change of a table."""
 
 _TURN_COLUMNS = """\
@@ -60,6 +60,10 @@ CREATE TABLE conversation (
 ) STRICT;
 CREATE TABLE turn (
 {_TURN_COLUMNS}
+) STRICT;
+CREATE TABLE ending (                -- ends of conversations without recorded questions, as turns
+{_TURN_COLUMNS}
+    , PRIMARY KEY (conversation, system, policy)
 ) STRICT;
 CREATE TABLE superseded (            -- turns as they were before they were asked again
     superseded_at TEXT NOT NULL,     -- UTC, ISO 8601

@@ -1,9 +1,9 @@
 """
 Dialogues made to drift: questions that hang on a detail of an answer, and answers that get it wrong.
 
-"Which parameter has the default value 30?" is answered with the right one, with the same one in other words,
-with another one, or not at all; what "What is its type?" means after each is known by construction. The format
-is that of the data set history-drift (``benchmarks/history-drift/README.md``), which
+"Which parameter has the default value 30?" is answered with the right one, with the same in other words,
+with another one, or not at all; what "What is its type?" means after each is known by construction. The
+format is that of the data set history-drift (``benchmarks/history-drift/README.md``), which
 ``benchmarks/dialogues.py`` scores.
 """
 

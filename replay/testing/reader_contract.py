@@ -62,7 +62,7 @@ class ReaderContract:
         assert len(found) >= 2, f"read {len(found)} conversations: let the good file hold at least two"
         for one in found:
             assert one.id, f"a conversation has no id: {one}"
-            assert one.turns, f'conversation "{one.id}" has no turns: there is nothing to ask'
+            assert one.turns or one.goal, f'conversation "{one.id}" has no turns and no goal: nothing to ask'
             assert all(t.id and t.question for t in one.turns), f"a turn has no id or no question: {one}"
             assert all(isinstance(t.gold_answers, tuple) for t in one.turns), (
                 f'gold_answers of conversation "{one.id}" must be tuples of texts; () where none is known'

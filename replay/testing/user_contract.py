@@ -13,13 +13,13 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from replay.core.conversation import Conversation, Turn
+from replay.core.conversation import Conversation, Turn, UserGoal
 from replay.core.history import Exchange
 from replay.core.record import Move, Occasion, RejectedWording
 from replay.core.settings.plugins import misfit
 from replay.testing.signature import check_signature
 from replay.users.faithful import knowledge, unfaithful
-from replay.users.user import User, UserFact, Wording, WordingRequest
+from replay.users.user import ENDINGS, GoalUser, User, UserFact, Wording, WordingRequest
 
 ATTEMPTS = 3
 SHOP = Conversation(
@@ -66,7 +66,7 @@ def wording_request(occasion: Occasion = "asked-back", **changes: Any) -> Wordin
         conversation=SHOP.id,
         depth=2,
         occasion=occasion,
-        evidence=_EVIDENCE[occasion],
+        evidence=_EVIDENCE.get(occasion, ""),
         question=turn.question,
         standalone=turn.standalone,
         rewritten="Can I still cancel my order 40233?",
@@ -87,9 +87,9 @@ class UserContract:
     def user(self) -> User:
         raise NotImplementedError("give a fixture `user` that returns the user to be tested")
 
-    @pytest.fixture(params=typing.get_args(Occasion))
+    @pytest.fixture(params=tuple(_EVIDENCE))
     def request_to_word(self, request: pytest.FixtureRequest) -> WordingRequest:
-        """Return a turn on each occasion that there is."""
+        """Return a turn on each occasion that a recorded conversation gives."""
         return wording_request(request.param)
 
     def test_it_is_a_user(self, user: User) -> None:
@@ -149,6 +149,24 @@ class UserContract:
         )
         for question in ("Why?", "☃ \ud800 ☃", "Und warum?"):
             assert isinstance(await user.word(replace(bare, question=question)), Wording)
+
+    @pytest.mark.asyncio
+    async def test_who_says_so_talks_without_a_script(self, user: User) -> None:
+        if not isinstance(user, GoalUser):
+            pytest.skip("it has no for_goals")
+        talking = user.for_goals()
+        assert not (why := misfit(talking, User)), f"for_goals gave no user: {why}"
+        goal = UserGoal(wants="You want to cancel order 40233.", facts={"item": "bread knife"})
+        bare = {"standalone": None, "rewritten": None, "meanings": (), "next_question": None}
+        for history in ((), wording_request().history):
+            request = wording_request(
+                "simulated", goal=goal, question=goal.wants, own_turns=(), history=history, **bare
+            )
+            wording = await talking.word(request)
+            assert wording.move in ("message", *ENDINGS), (
+                f'the move is "{wording.move}": without a script it is "message", or an end'
+            )
+            assert wording.move != "message" or wording.text.strip(), "it says nothing"
 
     @pytest.mark.asyncio
     async def test_the_signature_is_one_word_and_stays(self, user: User) -> None:

@@ -4,8 +4,9 @@ Whether what a user worded may be said: tests of the words alone, each with a re
 The recorded intent is known, so it needs no rubric. A wording may name nothing that only an answer to come
 could have told, no number or name that neither the intent nor the conversation has, and nothing that only
 the system has claimed; it is no turn that was said before, no goodbye, no part of another role, no thought
-and no markup, and about as long as what this user says. What fails is never mended: it is worded again, or
-not said.
+and no markup, and about as long as what this user says. Without a script a goal is all that is known: numbers
+and addresses stand in it or in the conversation, and what the system says may be taken over. What fails is
+never mended: it is worded again, or not said.
 """
 
 from __future__ import annotations
@@ -16,13 +17,19 @@ from dataclasses import dataclass
 
 from rapidfuzz import fuzz
 
-from replay.core.conversation import Conversation
+from replay.core.conversation import Conversation, UserGoal
 from replay.coreference.reading.words import content_words, words
+from replay.scorers.checks.english import question_in
 from replay.users.facts import facts_in
-from replay.users.user import Wording, WordingRequest
+from replay.users.user import UserFact, Wording, WordingRequest
 
 LEAST_ROOM = 20
 """Words that anybody may use, however short their recorded turns are."""
+GOAL_ROOM = 60
+"""Words that a user may use of whom nothing was recorded, unless they began with more."""
+REACHED = "GOAL REACHED"
+GIVEN_UP = "GIVEN UP"
+"""What a user writes alone to end a conversation without a script."""
 ROOM = 1.5
 """What a wording may have of the words of this user's longest turn."""
 REPEATED = 95
@@ -62,6 +69,7 @@ _YES = re.compile(
 _DENIES = re.compile(r"\b(?:no|not|instead of|rather than)\b|n't\b", re.IGNORECASE)
 
 
+_MARK = re.compile(rf"\b(?:{REACHED}|{GIVEN_UP})\b")
 _QUOTES = "\"“”'‘’`«»"
 
 
@@ -123,37 +131,87 @@ def unfaithful(wording: Wording, request: WordingRequest, known: Knowledge) -> s
     if _ASSISTANT.search(text):
         return "it is what the system would say; you are the user"
     intents = " ".join(request.intents)
+    if request.goal is not None and (mark := _MARK.search(text)):
+        return f'it has "{mark[0]}" among other words; write that alone, or not at all'
     if (end := _ENDS.search(text)) and end[0].casefold() not in intents.casefold():
         return f'it ends the conversation ("{end[0]}"), and the intent is still open'
     if again := _said_before(text, wording, request):
         return f'it was said before: "{again}"'
-    longest = max(len(turn.split()) for turn in (*request.own_turns, *request.intents))
-    if len(text.split()) > max(LEAST_ROOM, ROOM * longest):
-        return f"it has {len(text.split())} words, and this user's longest turn has {longest}"
+    if reason := _too_long(text, request):
+        return reason
     if told := sorted(known.forbidden & set(content_words(text))):
         return f'it names what the user can\'t know yet ("{told[0]}")'
     facts = facts_in(text)
     for fact in facts:
-        if fact.value.casefold() not in known.known:
+        # Who talks without a script names days and places that nobody could list; but no made-up numbers.
+        may_invent = request.goal is not None and fact.kind in ("date", "name")
+        if not may_invent and fact.value.casefold() not in known.known:
             return f'it names a {fact.kind} that nobody has said ("{fact.value}")'
-    if not _DENIES.search(text):
+    if request.goal is None and not _DENIES.search(text):
         for fact in facts:
             if fact.value.casefold() not in known.recorded:
                 return f'it takes over from the system what the user never meant ("{fact.value}")'
     if _YES.match(text) and (claimed := _only_claimed(request, known)):
         return f'it agrees to what the user never meant ("{claimed}")'
     own = [fact for fact in facts if fact.value.casefold() not in intents.casefold()]
+    if request.goal is not None:
+        if question_in(request.reply) is not None:
+            return None  # who is asked for a name, a number and an address may give all three
+        own = [fact for fact in own if not _has_said(fact, request)]
     most = 0 if request.occasion == "drifted" else 1
-    beyond = [fact for fact in own if any(fact.value == one.value for one in request.facts)]
+    beyond = [fact for fact in own if any(_is_among(fact, one, request) for one in request.facts)]
     if len(beyond) > most:
         return f'it tells more than is asked for ("{beyond[-1].value}")'
     return None
+
+
+def goal_knowledge(goal: UserGoal, request: WordingRequest) -> Knowledge:
+    """
+    Return what may be said in a conversation for *goal*: what it says, and all that was said since.
+
+    What the system has told them the user may take over: nobody recorded that they meant something else.
+    """
+    told = (goal.wants, goal.persona, *goal.facts.values(), *goal.guidelines, goal.opener or "")
+    said = [text for one in request.history for text in (one.question, one.answer)]
+    known = _join((*told, *said))
+    return Knowledge(forbidden=frozenset(), known=known, recorded=known)
+
+
+def reason_against_end(wording: Wording, request: WordingRequest) -> str | None:
+    """Return why a conversation can't end with *wording*, which ends it; None where it can."""
+    if request.history or wording.move == "skip":
+        return None
+    return "nothing was answered yet; say what you want"
+
+
+def _too_long(text: str, request: WordingRequest) -> str | None:
+    count = len(text.split())
+    if request.goal is not None:
+        most = max([GOAL_ROOM, *(len(turn.split()) for turn in request.own_turns)])
+        return f"it has {count} words, and {most} are the most" if count > most else None
+    longest = max(len(turn.split()) for turn in (*request.own_turns, *request.intents))
+    if count > max(LEAST_ROOM, ROOM * longest):
+        return f"it has {count} words, and this user's longest turn has {longest}"
+    return None
+
+
+def _is_among(fact: UserFact, known: UserFact, request: WordingRequest) -> bool:
+    """Return whether *fact* is one that is *known*; a goal's are texts with several."""
+    if request.goal is None:
+        return fact.value == known.value
+    return fact.value.casefold() in known.value.casefold()
+
+
+def _has_said(fact: UserFact, request: WordingRequest) -> bool:
+    return any(fact.value.casefold() in one.question.casefold() for one in request.history)
 
 
 def _said_before(text: str, wording: Wording, request: WordingRequest) -> str | None:
     if wording.move == "confirmation" or request.occasion == "failed":
         return None
     new = " ".join(words(text))
+    if request.goal is not None and len(new.split()) <= 3:
+        return None  # "Yes, please." is said to more than one question
     for exchange in request.history:
         old = " ".join(words(exchange.question))
         if new == old or (len(new.split()) > 3 and fuzz.ratio(new, old) >= REPEATED):

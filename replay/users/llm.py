@@ -2,9 +2,9 @@
 ``llm``: a user played by a chat system, through any adapter; its prompt is a file.
 
 It is shown the intent, what the recorded user knew, how they write and what was really said, and never a
-recorded answer. Replies are kept on disk, each wording by all that it depends on, so that a run that is
-resumed or made again pays for none twice. What it writes is tested by the policy, and asked again with the
-reason.
+recorded answer; without a script (``for_goals``) the goal, with all that belongs to it. Replies are kept on
+disk, each wording by all that it depends on, so that a run that is resumed or made again pays for none twice.
+What it writes is tested by the policy, and asked again with the reason.
 """
 
 from __future__ import annotations
@@ -26,14 +26,17 @@ from replay.core.asking.retries import RetryPolicy
 from replay.core.asking.tally import AskTally
 from replay.core.disk_cache import DiskCache, cache_path
 from replay.core.errors import AdapterError, AdapterReplyError
+from replay.core.record import Move
 from replay.core.settings.choice import LimitSection
-from replay.core.settings.prices import Prices, cost_usd
+from replay.core.settings.prices import NO_PRICES, Prices, PriceTable, cost_usd
+from replay.users.faithful import GIVEN_UP, REACHED
 from replay.users.user import WHY, Wording, WordingRequest, skip
 
 PATIENCE = RetryPolicy(timeout_s=60.0, attempts=3, retry_budget_s=60.0)
 FILE = "users.db"
 SKIP = "SKIP"
 """What the model writes where it has nothing to say."""
+_ENDS: Mapping[str, Move] = {REACHED: "goal-reached", GIVEN_UP: "given-up"}
 VARIABLES = (
     *(
         "question",
@@ -48,7 +51,8 @@ VARIABLES = (
     ),
     *("why", "evidence", "rejected", "persona", "depth"),
 )
-_PROMPT = Path(__file__).resolve().parent / "prompts" / "user.txt"
+GOAL_VARIABLES = ("goal", "guidelines", "facts", "history", "reply", "rejected", "persona", "depth")
+_PROMPTS = Path(__file__).resolve().parent / "prompts"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -57,6 +61,8 @@ class LlmUser:
 
     model: Model
     prompt: Prompt
+    goal_prompt: Prompt | None = None
+    """The prompt where there is no script; ours where it is None."""
     persona: str = ""
     parameters: Mapping[str, Any] = field(default_factory=lambda: {"temperature": 0})
     seed: int = 0
@@ -78,6 +84,10 @@ class LlmUser:
         )
         parameters = json.dumps(dict(self.model.sent_parameters(self.parameters)), sort_keys=True)
         return f"llm({self.model.signature},{asked},parameters:{short_hash(parameters)},seed:{self.seed})"
+
+    def for_goals(self) -> LlmUser:
+        """Return the same user with the prompt for goals."""
+        return replace(self, prompt=self.goal_prompt or read_goal_prompt())
 
     @property
     def limit(self) -> RateLimit | None:
@@ -124,6 +134,8 @@ class LlmUser:
         spent = 0.0 if is_cached else cost_usd(reply, self.model.prices)
         asks = 0 if is_cached else 1
         text = reply.text.strip()
+        if (end := _ENDS.get(text.strip("*#.! "))) and request.goal is not None:
+            return Wording(move=end, text=text, source="model", asks=asks, cost_usd=spent)
         if text.strip(".! ") == SKIP:
             note = "the model has nothing to say that is known"
             return Wording(move="skip", note=note, asks=asks, cost_usd=spent)
@@ -131,8 +143,12 @@ class LlmUser:
         return Wording(move=request.usual_move, text=text or " ", source="model", asks=asks, cost_usd=spent)
 
     def variables(self, request: WordingRequest) -> dict[str, Any]:
-        """Return the values of ``VARIABLES`` for *request*."""
+        """Return the values of ``VARIABLES`` and ``GOAL_VARIABLES`` for *request*."""
+        goal = request.goal
+        own = [] if goal is None else [goal.persona]
         return {
+            "goal": "" if goal is None else goal.wants,
+            "guidelines": [] if goal is None else list(goal.guidelines),
             "question": request.question,
             "standalone": request.standalone or "",
             "rewritten": request.rewritten or "",
@@ -145,7 +161,7 @@ class LlmUser:
             "why": WHY[request.occasion],
             "evidence": request.evidence,
             "rejected": [{"text": one.text, "reason": one.reason} for one in request.rejected],
-            "persona": self.persona,
+            "persona": "\n".join(filter(None, [*own, self.persona])),
             "depth": request.depth,
         }
 
@@ -154,8 +170,10 @@ def llm_user(
     *,
     adapter: str,
     folder: Path,
+    price_table: PriceTable = NO_PRICES,
     settings: dict[str, Any] | None = None,
     prompt: Path | None = None,
+    goal_prompt: Path | None = None,
     persona: Path | None = None,
     parameters: dict[str, Any] | None = None,
     seed: int = 0,
@@ -171,8 +189,10 @@ def llm_user(
     Args:
         adapter: The adapter of the model, as for a system.
         folder: The folder that relative paths start from.
+        price_table: The scenario's.
         settings: The adapter's settings.
         prompt: A file with a prompt of your own; ours by default.
+        goal_prompt: The same where there is no script.
         persona: A file that says who the user is.
         parameters: Sent with every ask if the adapter can; by default ``{temperature: 0}``.
         seed: Sent along where the adapter takes one.
@@ -191,14 +211,31 @@ def llm_user(
     given = settings or {}
     kept = cache_path(FILE) if cache else None
     return LlmUser(
-        model=build_model(adapter, given, folder=folder, limit=limit, prices=prices),
-        prompt=Prompt(prompt or _PROMPT, VARIABLES, needs=("question", "standalone")),
+        model=build_model(
+            adapter,
+            given,
+            folder=folder,
+            limit=limit,
+            prices=prices or price_table.prices_of(given.get("model")),
+        ),
+        prompt=Prompt(prompt or _PROMPTS / "user.txt", VARIABLES, needs=("question", "standalone")),
+        goal_prompt=None if goal_prompt is None else read_goal_prompt(goal_prompt),
         persona=_persona(persona),
         parameters={"temperature": 0} if parameters is None else parameters,
         seed=seed,
         patience=replace(PATIENCE, timeout_s=timeout_s, attempts=attempts),
         cache=cache if isinstance(cache, Path) else kept,
     )
+
+
+def read_goal_prompt(path: Path = _PROMPTS / "goal.txt") -> Prompt:
+    """
+    Return the prompt of a user without a script.
+
+    Raises:
+        ValueError: the file can't be used.
+    """
+    return Prompt(path, GOAL_VARIABLES, needs=("goal",))
 
 
 def _persona(path: Path | None) -> str:

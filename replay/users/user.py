@@ -1,23 +1,32 @@
 """
-The protocol of a user: somebody who words what a recorded question no longer does, and what they get for it.
+The protocol of a user: somebody who words what a recorded question no longer does, or what nobody recorded,
+and what they get for it.
 
-A user is a plug-in (group ``replay.users``), chosen in the settings of the policy ``react`` by name, or as
-``{name: {setting: value}}``. ``rules``, the default, asks no model; ``llm`` asks a chat system; ``person``
-asks people, in the pages of a study. Users know what the recorded user wanted and knew. Neither a recorded
-answer nor a gold passage is among what they are given.
+A user is a plug-in (group ``replay.users``), chosen in the settings of the policies ``react`` and
+``simulate`` by name, or as ``{name: {setting: value}}``. ``rules``, the default of ``react``, asks no model;
+``llm`` asks a chat system; ``person`` asks people, in the pages of a study. Users know what the recorded user
+wanted and knew, or what a goal says. Neither a recorded answer nor a gold passage is among what they are
+given.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Protocol, get_args, runtime_checkable
 
 import msgspec
+from msgspec.structs import replace
 
+from replay.core.conversation import UserGoal
 from replay.core.history import Exchange
-from replay.core.record import Move, Occasion, RejectedWording
+from replay.core.record import Ending, Intervention, Move, Occasion, RejectedWording
 from replay.core.settings.plugins import NestedChoice, make_nested
+from replay.core.settings.prices import NO_PRICES, PriceTable
+
+ATTEMPTS = 3
+"""Wordings of one turn at most."""
+ENDINGS = get_args(Ending)
 
 WHY: Mapping[Occasion, str] = {
     "drifted": "after what the system really said, your next line would be taken for something else; "
@@ -27,9 +36,10 @@ WHY: Mapping[Occasion, str] = {
     "not-understood": "the system did not understand you. Put what you want another way.",
     "misread": "the system speaks of something that you did not mean. Correct it.",
     "failed": "no answer came. Say again what you want.",
+    "simulated": "",
 }
 """What a user is told of each occasion, after "Why the script does not do:"."""
-_MOVES: Mapping[Occasion, Move] = {"asked-back": "answer", "misread": "correction"}
+_MOVES: Mapping[Occasion, Move] = {"asked-back": "answer", "misread": "correction", "simulated": "message"}
 
 
 class UserFact(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,7 +60,7 @@ class WordingRequest(msgspec.Struct, frozen=True, kw_only=True):
     evidence: str
     """What of the reply it was seen by; empty where a question drifted."""
     question: str
-    """The intent, as recorded."""
+    """The intent, as recorded, or what the ``goal`` says."""
     standalone: str | None
     """The same in words that need no history, as the data has it."""
     rewritten: str | None
@@ -66,6 +76,8 @@ class WordingRequest(msgspec.Struct, frozen=True, kw_only=True):
     """The recorded user's turns, for how they speak."""
     next_question: str | None = None
     """What the recorded user asked next."""
+    goal: UserGoal | None = None
+    """What the conversation is for, where nothing of it was recorded."""
     rejected: tuple[RejectedWording, ...] = ()
     """What was worded for this before, and why it can't be said."""
 
@@ -91,7 +103,7 @@ class Wording(msgspec.Struct, frozen=True, kw_only=True):
 
     move: Move
     text: str = ""
-    """Empty only where they say nothing (``skip``)."""
+    """Empty only where they say nothing (``skip``), or end the conversation."""
     source: str = ""
     """Where the words come from."""
     note: str | None = None
@@ -130,14 +142,61 @@ class PeopleUser(User, Protocol):
         ...
 
 
-def build_user(setting: NestedChoice, folder: Path) -> User:
+@runtime_checkable
+class GoalUser(Protocol):
+    """A user who can talk without a script."""
+
+    def for_goals(self) -> User:
+        """Return the user who words what a goal asks for, or ends the conversation."""
+        ...
+
+
+async def word_turn(
+    user: User,
+    request: WordingRequest,
+    reason_against: Callable[[Wording, WordingRequest], Awaitable[str | None]],
+    *,
+    attempts: int = ATTEMPTS,
+) -> Intervention:
     """
-    Return the user that a policy's ``user`` setting names.
+    Return what *user* does about *request*, tested by *reason_against*, which gives None where it holds.
+
+    What fails is worded again with the reason, *attempts* wordings at most, and then not said.
+    """
+    asks, costs = 0, list[float | None]()
+    while True:
+        wording = await user.word(request)
+        asks += wording.asks
+        costs.append(wording.cost_usd)
+        reason = await reason_against(wording, request)
+        is_over = reason is None or len(request.rejected) + 1 == attempts
+        if reason is not None:
+            rejected = RejectedWording(text=wording.text, reason=reason)
+            request = replace(request, rejected=(*request.rejected, rejected))
+        if is_over:
+            break
+    is_said = reason is None and wording.move not in ENDINGS
+    return Intervention(
+        occasion=request.occasion,
+        evidence=request.evidence,
+        move="skip" if reason else wording.move,
+        said=wording.text.strip() if is_said else None,
+        source=wording.source if is_said else "",
+        note=None if is_said else reason or wording.note,
+        rejected=request.rejected,
+        asks=asks,
+        cost_usd=None if None in costs else sum(cost for cost in costs if cost is not None),
+    )
+
+
+def build_user(setting: NestedChoice, folder: Path, price_table: PriceTable = NO_PRICES) -> User:
+    """
+    Return the user that a policy's ``user`` setting names; *price_table* is the scenario's.
 
     Raises:
         ScenarioError: it can't be built; faults are located below ``user``.
     """
-    return make_nested("users", setting, User, folder=folder)  # type: ignore[type-abstract]
+    return make_nested("users", setting, User, folder=folder, price_table=price_table)  # type: ignore[type-abstract]
 
 
 def skip(note: str) -> Wording:

@@ -19,6 +19,7 @@ from replay.core.record import TurnRecord
 from replay.core.safe_text import ClippedText
 from replay.report.charts import Style, group_label, styles
 from replay.report.numbers import number
+from replay.report.script_tables import ending_text
 from replay.results.checking import CHECKS
 from replay.results.repeats import repeats_of
 from replay.scorers.scorer import SHARE
@@ -202,6 +203,8 @@ class ConversationView:
     turns: tuple[TurnRow, ...]
     end: Sequence[Sequence[CheckResult]]
     """What became of the checks of the conversation's end, in each column; empty where it has none."""
+    endings: Sequence[str]
+    """How it ended in each column, where it has a goal in the place of recorded questions; else empty."""
     units: Mapping[str, str]
     room: TextLimits
     plays: PlaysView | None
@@ -251,6 +254,10 @@ def conversation_view(
         for turn in one.by_conversation.get(id, ()) if one.kind in ("assertion", "objective") else ():
             against[turn.system, turn.policy, turn.depth].append(one.rule)
     histories: Mapping[str, Mapping[str, str]] = browser.fact("histories") or {}
+    turns, endings = conversation.turns, dict[Group, str]()
+    if conversation.goal is not None:
+        turns = turns[: max((record.depth for record in records), default=0)]
+        endings = {group_of(one): ending_text(one) for one in browser.endings(id)}
 
     def shown(group: Group, depth: int) -> TurnView | None:
         record = plays.get((group, depth))
@@ -279,7 +286,7 @@ def conversation_view(
                 [checks.get((group, depth, False), []) for group in groups],
                 steps_view(turn.steps, (), room),
             )
-            for depth, turn in enumerate(conversation.turns, 1)
+            for depth, turn in enumerate(turns, 1)
         ),
         end=[
             [one for (of, _, at_end), found in checks.items() if at_end and of == group for one in found]
@@ -287,6 +294,7 @@ def conversation_view(
         ]
         if any(at_end for *_, at_end in checks)
         else [],
+        endings=[endings.get(group, "not over") for group in groups] if conversation.goal else [],
         units=kinds.units,
         room=room,
         plays=plays_view(browser, id, conversation.id, kinds.units, room, address),

@@ -186,7 +186,7 @@ def turn_view(
     return TurnView(
         record=record,
         question=word_diff.edit(record.recorded, question)
-        if record.asked != record.recorded
+        if record.asked != record.recorded and record.edit != "simulated"
         else [DiffPiece(text=question, kind="same")],
         marked=_question_parts(record.recorded, record.drift) if record.drift else (),
         mentions=mention_views(record.drift) if record.drift else (),

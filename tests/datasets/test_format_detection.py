@@ -94,6 +94,14 @@ ITEMS = [
     {"inputs": {"messages": [{"role": "user"}]}, "outputs": {"message": {"role": "assistant"}}},
     {"question_id": 1, "category": "", "turns": [""]},
     {"id": "", "turns": [{"question": ""}]},
+    {"id": "", "goal": {"wants": "", "opener": "", "facts": {"": ""}}},
+    [{"id": "", "user_scenario": {"persona": "", "instructions": {}}, "evaluation_criteria": {}}],
+    [{"goal": "", "persona": "", "context": {}, "simulation_guidelines": [""]}],
+    {"inputs": {"goal": "", "persona": ""}, "expectations": {}},
+    {"eval_set_id": "", "eval_cases": [{"eval_id": "", "conversation_scenario": {"starting_prompt": ""}}]},
+    {"evalSetId": "", "evalCases": [{"evalId": "", "conversationScenario": {"startingPrompt": ""}}]},
+    {"scenarios": [{"starting_prompt": "", "conversation_plan": ""}]},
+    [{"id": "", "name": "", "situation": "", "criteria": [""], "labels": [""]}],
 ]
 KEYS = st.sampled_from([*dict.fromkeys(re.findall(r'"(\w+)":', json.dumps(ITEMS))), "version", "metadata"])
 MIXED = st.recursive(

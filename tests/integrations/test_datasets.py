@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from replay.core.conversation import Conversation, Turn
+from replay.core.conversation import Conversation, Turn, UserGoal
 from replay.core.errors import DatasetError, PluginError, ScenarioError
 from replay.datasets.loading import expand, read_conversations
 from replay.runs.launch import run
@@ -30,6 +30,12 @@ TALKS = [
 @given(st.lists(CONVERSATIONS, min_size=1, max_size=3, unique_by=lambda one: one.id))
 def test_what_is_made_a_dataset_is_read_back_exactly(conversations):
     assert from_dataset(to_dataset(conversations)) == conversations
+
+
+def test_goals_are_there_and_back_too():
+    goal = UserGoal(wants="You want a refund.", facts={"name": "Ann"}, guidelines=("Be brief.",), turns=4)
+    goals = [Conversation(id="a", turns=(), goal=goal), Conversation(id="b", turns=(), goal=goal)]
+    assert from_dataset(to_dataset(goals)) == goals
 
 
 def test_empty_lists_keep_their_type():

@@ -340,3 +340,53 @@ def test_what_a_task_leaves_to_a_run_is_said(caplog):
         conversations(scenario(systems=two))
     conversations(scenario(**{"assert": [{"metric": "f1", "min": 0.5}]}))
     assert "scenario: assert: left to replay run" in caplog.text
+
+
+USER = """
+def user(question):
+    if "refunded" in question.partition("Rules:")[0]:
+        return "GOAL REACHED"
+    return "Why not?" if "System:" in question else "My money back, please."
+"""
+
+
+def test_a_user_with_a_goal_talks_until_they_have_it():
+    """A conversation's length is known at its end, so nothing of it was never reached."""
+    Path("user.py").write_text(USER)
+    goals = [
+        {"id": "kettle", "goal": {"wants": "You want your money back."}, "expect": {"contains": "refunded"}},
+        {"id": "lamp", "goal": {"wants": "You want your money back.", "opener": "Hi!"}},
+    ]
+    model = Model(
+        {"My money back, please.": "No.", "Why not?": "I have refunded it.", "Hi!": "It is refunded."}
+    )
+    user = {"llm": {"adapter": "python", "settings": {"target": "user.py:user"}, "cache": False}}
+    content = scenario(policies=[{"simulate": {"user": user}}], scorers=["completion_tokens"])
+    Path("talks.jsonl").write_text("".join(json.dumps(goal) + "\n" for goal in goals))
+    log = evaluated(conversations(content), model)
+    assert log.status == "success", log.error
+    kettle, lamp = log.samples
+    assert [message.text for message in kettle.messages] == [
+        *("My money back, please.", "No.", "Why not?", "I have refunded it."),
+    ]
+    assert kettle.input == "You want your money back."
+    assert [message.text for message in lamp.messages] == ["Hi!", "It is refunded."]
+    assert list(depth_table(log)["turns"]) == [2, 1, 3]
+    assert list(depth_table(log)["unreached"]) == [0, 0, 0]
+    assert metrics(log, "check")["all"] == 1.0
+
+
+def test_a_reply_that_asks_back_is_followed_up():
+    model = Model({"Can I still cancel it?": "Which order is it about?", "It's 40233.": "It is too late."})
+    content = scenario(policies=["react"], drift={"nlp_workers": 0})
+    talk = [
+        {"question": "Hello, where is my order 40233?", "gold_answer": "Order 40233 arrives on 12 May."},
+        {"question": "Can I still cancel it?", "gold_answer": "No, it has left."},
+    ]
+    model.answers[talk[0]["question"]] = talk[0]["gold_answer"]
+    Path("talks.jsonl").write_text(json.dumps({"id": "shop", "turns": talk}) + "\n")
+    (sample,) = evaluated(conversations(content), model).samples
+    assert [message.text for message in sample.messages][2:] == [
+        *("Can I still cancel it?", "Which order is it about?", "It's 40233.", "It is too late."),
+    ]
+    assert model.seen[-1] == [message.text for message in sample.messages][:-1]

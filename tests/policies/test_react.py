@@ -9,9 +9,9 @@ from msgspec.structs import replace
 
 from replay.core.history import Exchange
 from replay.core.message import Message
-from replay.policies.react import ATTEMPTS, ReactPolicy
+from replay.policies.react import ReactPolicy
 from replay.testing import failure
-from replay.users.user import Wording
+from replay.users.user import ATTEMPTS, Wording
 from tests.samples import ALICE, SINGER, Fake, conversation, detector, play
 
 SHOP = conversation(

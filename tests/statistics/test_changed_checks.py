@@ -60,6 +60,11 @@ def test_what_newly_fails_passes_or_is_not_looked_at_is_told_apart():
     assert (found.alike, found.only_first, found.only_second) == (1, 1, 1)
 
 
+def test_a_check_of_the_end_is_the_same_where_the_conversation_ended_elsewhere():
+    found = changed_checks([check("a", 3, "+", at_end=True)], [check("a", 5, "-", at_end=True)])
+    assert places(found.newly_failed) == [("a", 5, "passed")]
+
+
 def test_a_check_is_found_again_where_another_was_put_before_it():
     first = [check("a", 1, "+"), check("a", 1, "-", value="x", position=1)]
     second = [check("a", 1, "-", value="new"), check("a", 1, "+", position=1), check("a", 1, "-", value="x")]

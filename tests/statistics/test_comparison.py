@@ -57,6 +57,16 @@ def test_a_comparison_by_hand():
     assert [row.difference.value for row in found.rows] == [0.5, 1.0, 0.75]
 
 
+def test_conversations_without_recorded_questions_are_compared_whole():
+    """By hand: c1 has 1/2 against 1, c2 1 against 0; turns at one depth have nothing in common."""
+    first = side({"c1": ["Rome", "Paris"], "c2": ["Paris"]}, edit="simulated")
+    second = side({"c1": ["Paris"] * 3, "c2": ["Rome", "Rome"]}, edit="simulated")
+    (found,) = compared(first, second)
+    assert [(row.difference.depth, row.difference.turns) for row in found.rows] == [(None, 2)]
+    assert (found.total.first, found.total.second, found.total.difference.value) == (0.75, 0.5, -0.25)
+    assert (found.one_sided, found.unlike) == (0, 0)
+
+
 def test_turns_that_flipped_are_told_with_both_answers():
     (found,) = compared(FIRST, SECOND)
 

@@ -9,6 +9,7 @@ from statistics import stdev
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
+from msgspec.structs import replace
 
 from replay.statistics.depth_table import depth_table
 from replay.statistics.pass_curves import outcomes, pass_all, pass_any, says_yes_or_no
@@ -66,6 +67,15 @@ def test_by_depth_over_all_turns_and_of_whole_conversations():
         "all turns": 8,
         "conversations": 4,
     }
+
+
+def test_of_plays_without_recorded_questions_only_whole_conversations_count():
+    """One is judged at its end, wherever that is: here after one turn, three, and two."""
+    records, scores = played([[1], [FAILED, FAILED, 1], [FAILED, 0]], [[1], [1], [FAILED, 1]])
+    talks = [replace(one, edit="simulated", outcome="answered") for one in records]
+    (found,) = repeat_numbers(talks, scores, 3, resamples=0).curves
+    assert (found.label, found.cases, found.incomplete) == ("conversations", 2, 0)
+    assert values(found.passes_all) == pytest.approx([(2 / 3 + 1) / 2, (1 / 3 + 1) / 2, 1 / 2])
 
 
 # What is missing -------------------------------------------------------------------------------------------

@@ -302,7 +302,14 @@ def build(
 
 
 def make(
-    kind: Kind, name: str, settings: Mapping[str, Any], protocol: type[T], *, folder: Path, key_path: str
+    kind: Kind,
+    name: str,
+    settings: Mapping[str, Any],
+    protocol: type[T],
+    *,
+    folder: Path,
+    key_path: str,
+    provided: Mapping[str, Any] | None = None,
 ) -> T:
     """
     Return the object that the plug-in called *name* builds from *settings*.
@@ -314,19 +321,22 @@ def make(
         protocol: The protocol that the object must implement.
         folder: The folder that file names start from.
         key_path: The key of the settings in the scenario, for messages.
+        provided: Arguments that are not settings, by parameter name, for factories that take them.
 
     Raises:
         PluginError: no plug-in has that name, it can't be imported or called, or the object it builds does
             not implement *protocol*.
         ScenarioError: the settings don't fit; all faults at once, located below *key_path*.
     """
-    made = build(load(kind, name, folder), settings, folder=folder, key_path=key_path)
+    made = build(
+        load(kind, name, folder), settings, folder=folder, key_path=key_path, provided=provided or {}
+    )
     if why := misfit(made, protocol):
         raise PluginError(f'"{name}" gives no {_singular(kind)}: {why}; docs/plugins.md shows a whole one')
     return typing.cast(T, made)
 
 
-def make_nested(kind: Kind, setting: NestedChoice, protocol: type[T], *, folder: Path) -> T:
+def make_nested(kind: Kind, setting: NestedChoice, protocol: type[T], *, folder: Path, **provided: Any) -> T:
     """
     Return the plug-in that a setting of another plug-in chooses.
 
@@ -335,6 +345,7 @@ def make_nested(kind: Kind, setting: NestedChoice, protocol: type[T], *, folder:
         setting: A name, or a mapping from a name to settings.
         protocol: The protocol that the plug-in must implement.
         folder: The folder that relative file names start from.
+        provided: Arguments that are not settings, by parameter name, for factories that take them.
 
     Raises:
         ScenarioError: it can't be built; faults are located below the setting.
@@ -347,7 +358,8 @@ def make_nested(kind: Kind, setting: NestedChoice, protocol: type[T], *, folder:
     else:
         raise _nested_fault(key, "a name, or {name: {setting: value}}, is expected here")
     try:
-        return make(kind, name, settings or {}, protocol, folder=folder, key_path=f"{key}.{name}")
+        key_path = f"{key}.{name}"
+        return make(kind, name, settings or {}, protocol, folder=folder, key_path=key_path, provided=provided)
     except PluginError as error:
         raise _nested_fault(key, str(error)) from error
 

@@ -16,7 +16,7 @@ from typing import Any
 from deepeval.test_case import ConversationalTestCase, ToolCall, Turn
 
 from replay.core.check_result import CheckResult
-from replay.core.conversation import Conversation, Turn as RecordedTurn
+from replay.core.conversation import Conversation, Turn as RecordedTurn, UserGoal
 from replay.core.message import instructions, join_texts
 from replay.core.record import TurnRecord
 from replay.report.drift_text import why_invalid
@@ -69,6 +69,7 @@ def _case(
 ) -> ConversationalTestCase:
     first, facts = records[0], turn_facts(records, scores)
     rubrics = [one.value for one in talk.expect if one.kind == "rubric"]
+    goal = talk.goal or UserGoal(wants="")
     outcome = join_texts(one if isinstance(one, str) else one["text"] for one in rubrics)
     return ConversationalTestCase(
         name=f"{first.conversation} ({first.system}, {first.policy})",
@@ -76,9 +77,14 @@ def _case(
             *(turn for one in talk.turns[: talk.asked_from - 1] for turn in _recorded(one)),
             *(turn for one, known in zip(records, facts, strict=True) for turn in _played(one, known)),
         ],
-        scenario=without_pictures(talk.metadata.get("scenario") or join_texts((talk.title, talk.section)))
+        scenario=without_pictures(
+            goal.wants or talk.metadata.get("scenario") or join_texts((talk.title, talk.section))
+        )
         or None,
-        expected_outcome=without_pictures(talk.metadata.get("expected_outcome") or outcome) or None,
+        expected_outcome=without_pictures(
+            goal.reached_when or talk.metadata.get("expected_outcome") or outcome
+        )
+        or None,
         chatbot_role=join_texts(one.text for one in instructions(talk.turns[0].asked_with)) or None,
         context=[without_pictures(passage.text) for passage in talk.passages] or None,
         metadata={

@@ -26,6 +26,7 @@ from replay.core.safety.code_gate import code_may_run
 from replay.integrations.inspect.names import named
 from replay.play.play import Play
 from replay.play.player import Player, PlayOptions
+from replay.policies.policy import Reacting, reacting
 from replay.policies.rewriter import opened
 
 if TYPE_CHECKING:
@@ -135,6 +136,7 @@ class PlayedSample:
         self._planned: dict[str, Any] = {}
         self._before: list[ChatMessage] = []
         self._records: list[TurnRecord] = []
+        self._has_ended = False
         self._session: Any = None
         state.messages = []
 
@@ -160,14 +162,25 @@ class PlayedSample:
         # Not while it is handled, or the two would name each other as their causes, without an end.
         if raised is not None:
             raise raised
-        checks = play_checks(self._play.conversation, self._records, NoVerdicts(), under_load=False)
-        self._state.store.set(CHECKS, msgspec.to_builtins(list(checks)))
+        conversation = self._play.conversation
+        if self._has_ended:
+            conversation = conversation.up_to(len(self._records))
+        checks = play_checks(conversation, self._records, NoVerdicts(), under_load=False)
+        self._state.store.set(CHECKS, msgspec.to_builtins(list(checks) if self._records else []))
 
     # The policy.
 
     @property
     def signature(self) -> str:
         return self._play.policy.signature
+
+    @property
+    def reacting(self) -> Reacting | None:
+        return reacting(self._play.policy)
+
+    @property
+    def view(self) -> Any:
+        return getattr(self._play.policy, "view", None)
 
     async def plan(self, conversation: Conversation, depth: int, played: Sequence[PlayedTurn]) -> PlannedTurn:
         await self._turn.enter_async_context(span(f"turn {depth}", type="turn"))
@@ -205,8 +218,11 @@ class PlayedSample:
     # Where records go.
 
     async def write(self, record: TurnRecord) -> None:
-        self._records.append(record)
-        self._state.store.set(RECORDS, msgspec.to_builtins(self._records))
+        if record.is_end:  # of a conversation without recorded questions, as its user says
+            self._has_ended = True
+        else:
+            self._records.append(record)
+            self._state.store.set(RECORDS, msgspec.to_builtins(self._records))
         await self._turn.aclose()
 
 

@@ -238,10 +238,11 @@ def depth_table(
 
     found = log if isinstance(log, EvalLog) else read_eval_log(str(log))
     samples = found.samples or []
-    records, lengths = [], {}
+    records, lengths = [], dict[str, int]()
     for sample in samples:
         for record in stored_records(sample.store):
-            lengths[record.conversation] = sample.metadata[TURNS]
+            longest = max(record.depth, lengths.get(record.conversation, 0))
+            lengths[record.conversation] = sample.metadata[TURNS] or longest
             records.append(replace(record, system=found.eval.model))
     own = list(_choices(found))
     choices = [Choice.model_validate(read_choice(one)) for one in scorers or ()] or [one for one, _ in own]
@@ -254,6 +255,7 @@ def depth_table(
         columns,
         lengths,
         only_last=bool(told.get("only_last")),
+        by_all=all(sample.metadata[TURNS] for sample in samples),
         resamples=resamples,
         seed=told.get("seed", 0),
     ).to_frame()

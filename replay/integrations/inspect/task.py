@@ -87,13 +87,15 @@ def _samples(found: list[Conversation], assembly: Assembly) -> Iterator[Sample]:
             turns = conversation.turns
             yield Sample(
                 id=conversation.id if len(assembly.policies) == 1 else f"{label}/{conversation.id}",
-                input="\n".join(f"{depth}. {turn.question}" for depth, turn in enumerate(turns, 1)),
+                input=conversation.goal.wants
+                if conversation.goal
+                else "\n".join(f"{depth}. {turn.question}" for depth, turn in enumerate(turns, 1)),
                 target=[turn.gold_answer or "" for turn in turns],
                 metadata={
                     **conversation.metadata,
                     RECORDED: conversation.id,
                     POLICY: label,
-                    TURNS: len(turns),
+                    TURNS: 0 if conversation.goal else len(turns),  # which is known at its end
                 },
             )
 

@@ -51,7 +51,7 @@ def pass_estimate(
     if asked.whole:
         counted = {name for name, depth in cases if len(cases[name, depth]) >= asked.k}
         turns = [name for name, depth in every if depth is not None and name in counted]
-        found = replace(found, scored=len(turns))
+        found = replace(found, scored=len(turns) or found.scored)  # a simulated one has no such turns
     nouns = noun if left_out == 1 else f"{noun}s"
     return found, f"{left_out:,} {nouns} left out with fewer than {asked.k} plays" if left_out else None
 

@@ -5,7 +5,7 @@ Judges a run's turns: which cases there are, and all of them side by side.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
 
 from replay.core.asking.opening import open_endpoints
@@ -27,22 +27,28 @@ def cases(
     records: Iterable[TurnRecord],
     conversations: Mapping[str, Conversation],
     histories: Mapping[str, Mapping[str, HistoryShown]],
+    ended: Collection[tuple[str, str, str]] = (),
 ) -> list[Case]:
     """
     Return the cases in *records*, in their order.
 
     *histories* says by system and policy what the system was shown; its own answers where that is missing.
+    *ended* names by conversation, system and policy the plays that a user without a script has ended.
     """
     plays: dict[tuple[str, str, str], list[TurnRecord]] = {}
     for record in records:
         plays.setdefault((record.conversation, record.system, record.policy), []).append(record)
     found = []
-    for (_, system, policy), played in plays.items():
+    for place, played in plays.items():
+        _, system, policy = place
         played.sort(key=lambda record: record.depth)
+        conversation = conversations[played[0].recorded_conversation]
+        if conversation.goal and place in ended:
+            conversation = conversation.up_to(played[-1].depth)
         for count in range(1 if level == "turn" else len(played), len(played) + 1):
             found.append(
                 Case(
-                    conversation=conversations[played[0].recorded_conversation],
+                    conversation=conversation,
                     records=tuple(played[:count]),
                     history_shown=histories.get(system, {}).get(policy, "own"),
                 )

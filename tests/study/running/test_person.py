@@ -243,6 +243,20 @@ def test_a_dry_run_says_how_many_turns_people_would_word_at_most(tmp_path):
         "name: s\ndata: {path: talks.jsonl}\nsystems: [{name: a, adapter: scripted}]\n"
         "policies: [{react: {extra: 1, user: {person: {study: study.db}}}}]\n"
     )
-    (found,) = estimate_users(assemble(read_scenario(tmp_path / "s.yaml")), 4)
+    (found,) = estimate_users(assemble(read_scenario(tmp_path / "s.yaml")), 4, 4)
     assert found.turns_at_most == 4 * (1 + 1) * 3
     assert f"people word 24 turns at most, in {tmp_path}" in found.sentence
+
+
+def test_people_have_no_words_for_a_goal(tmp_path):
+    """Their pages show a script; a scenario that wants them to talk without one is refused before it runs."""
+    begun(STUDY, tmp_path)
+    (tmp_path / "goals.jsonl").write_text('{"id": "g", "goal": {"wants": "You want your money back."}}\n')
+    (tmp_path / "s.yaml").write_text(
+        "name: s\ndata: {path: goals.jsonl}\nsystems: [{name: a, adapter: scripted}]\n"
+        "policies: [{simulate: {user: {person: {study: study.db}}}}]\n"
+    )
+    with pytest.raises(
+        ScenarioError, match=r'policies\[0\].*"person" has words for recorded questions alone'
+    ):
+        assemble(read_scenario(tmp_path / "s.yaml"))
