@@ -32,7 +32,7 @@ _THING = re.compile(r"^the (?P<key>.+) (?P<kind>[a-z]+)$")
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
+class _TableRow:
     """One thing of a table, and what its cells say of it."""
 
     key: str
@@ -57,23 +57,23 @@ def drift_probe(areas: Sequence[Area], rng: random.Random) -> Iterator[dict[str,
                     yield {"id": f"{section}/{row.key}", "kind": "documentation-tables", "turns": found}
 
 
-def _tables(area: Area) -> dict[str, list[_Row]]:
+def _tables(area: Area) -> dict[str, list[_TableRow]]:
     cells: dict[str, dict[str, dict[str, DocumentFact]]] = defaultdict(lambda: defaultdict(dict))
     for fact in area.facts:
         is_cell = fact.kind in ("cell", "yes-no") and fact.filler and fact.frame != "What is {}?"
         if is_cell and _THING.match(fact.filler):
             cells[fact.section.id][fact.filler][fact.frame] = fact
-    tables: dict[str, list[_Row]] = {}
+    tables: dict[str, list[_TableRow]] = {}
     for section, things in cells.items():
         for filler, facts in things.items():
             thing = _THING.match(filler)
             assert thing is not None  # others were left out
-            tables.setdefault(section, []).append(_Row(thing["key"], thing["kind"], facts))
+            tables.setdefault(section, []).append(_TableRow(thing["key"], thing["kind"], facts))
     return tables
 
 
 def _dialogue(
-    row: _Row, rows: Sequence[_Row], own: OwnAnswer, rng: random.Random
+    row: _TableRow, rows: Sequence[_TableRow], own: OwnAnswer, rng: random.Random
 ) -> list[dict[str, Any]] | None:
     """Return the turns of a dialogue about *row*, None where nothing tells it from the other *rows*."""
     named_by = next((frame for frame in row.cells if _tells_apart(row, rows, frame)), None)
@@ -113,7 +113,7 @@ def _dialogue(
     return turns
 
 
-def _tells_apart(row: _Row, rows: Sequence[_Row], frame: str) -> bool:
+def _tells_apart(row: _TableRow, rows: Sequence[_TableRow], frame: str) -> bool:
     """Return whether *row* can be asked for by its cell of *frame*: no other row has the same there."""
     value = row.cells[frame].answers[0]
     same = [one for one in rows if frame in one.cells and one.cells[frame].answers[0] == value]
@@ -122,6 +122,13 @@ def _tells_apart(row: _Row, rows: Sequence[_Row], frame: str) -> bool:
 
 def _turn(question: str, standalone: str, gold: str, own: str) -> dict[str, Any]:
     return {
-        "question": question, "gold_answer": gold, "own_answer": own, "means_the_same": None,
-        "refers_by": None, "standalone": standalone, "leans_on": [], "leans_on_own": [], "rewrite_names": None,
-    }  # fmt: skip
+        "question": question,
+        "gold_answer": gold,
+        "own_answer": own,
+        "means_the_same": None,
+        "refers_by": None,
+        "standalone": standalone,
+        "leans_on": [],
+        "leans_on_own": [],
+        "rewrite_names": None,
+    }
