@@ -13,7 +13,7 @@ from replay.core.adapter import Adapter
 from replay.core.conversation import Conversation
 from replay.core.decoding import decoder_of
 from replay.core.disk_cache import DiskCache, cache_path
-from replay.core.errors import DatasetError
+from replay.core.errors import DatasetError, InputError
 from replay.core.settings.plugins import NestedChoice, make_nested
 from replay.synthesis.synthesize import VERSION, Preset, SynthesisSettings, shares_of, synthesize
 
@@ -66,7 +66,12 @@ class DocumentsReader:
         system = None
         if self.found_by != "none":
             system = make_nested("adapters", self.found_by, Adapter, folder=Path.cwd())  # type: ignore[type-abstract]
-        made = synthesize(paths, self._settings(), system=system, resolver=None).conversations
+        try:
+            made = synthesize(paths, self._settings(), system=system, resolver=None).conversations
+        except DatasetError:
+            raise
+        except InputError as error:
+            raise DatasetError(str(error), path=str(paths[0])) from error
         cache.put({key: msgspec.json.encode(made)})
         yield from made
 

@@ -111,6 +111,7 @@ def synthesize(
         resolver: Marks whether it finds what each question leans on; None marks nothing.
 
     Raises:
+        DatasetError: none of the files can be used; of several reasons the first is given.
         InputError: the documents carry fewer conversations than are asked for; the message says how many.
         AdapterError: *system* can't be asked.
     """
@@ -129,9 +130,7 @@ def synthesize(
 
     pool = pool_of(documents(), least=settings.turns)
     if not sources:
-        raise InputError(
-            "; ".join(str(error) for error in unread[:3]) or "no documents were found; check the paths"
-        )
+        raise unread[0] if unread else InputError("no documents were found; check the paths")
     areas = pool.areas
     if system is not None:
         # In a thread of its own, since whoever reads a scenario's data may be in an event loop already.

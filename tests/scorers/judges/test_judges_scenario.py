@@ -17,9 +17,9 @@ def run(tmp_path_factory):
 
 
 def test_it_uses_every_judge_and_all_of_them_find_something(run):
-    """But that of rubrics, which judges what the data asks for."""
+    """But those of rubrics and of goals, which judge what the data asks for."""
     used = {choice.name for choice in run.scenario().scenario.judges}
-    assert used == set(available("judges")) - {"rubric"}
+    assert used == set(available("judges")) - {"rubric", "goal_reached"}
 
     table = run.depth_table(resamples=0)
     totals = table[table["depth"].isna()]
