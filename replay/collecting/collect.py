@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import random
 import re
 from collections import Counter
@@ -23,7 +22,8 @@ from replay.collecting.sampling import (
 from replay.collecting.signals import complaint, leaning_depths
 from replay.collecting.suite import CONVERSATIONS, KEY_TURNS, SCENARIO, replaced_path, write_replaced
 from replay.core.conversation import Conversation
-from replay.core.errors import DatasetError, InputError, PluginError, writing
+from replay.core.errors import DatasetError, InputError, writing
+from replay.core.extras import check_extra
 from replay.coreference.reading.embedded import EmbeddedResolver
 from replay.coreference.reading.language import ENGLISH_ONLY, language_of
 from replay.datasets.loading import read_conversations
@@ -43,11 +43,7 @@ def check_installed() -> None:
     Raises:
         PluginError: something of it is not installed.
     """
-    for name in _EXTRA:
-        if importlib.util.find_spec(name) is None:
-            raise PluginError(
-                f'replay collect needs {name}, which is not installed; try pip install "convreplay[collect]"'
-            )
+    check_extra(_EXTRA, "collect", "replay collect")
 
 
 def collect(

@@ -13,10 +13,8 @@ from itertools import zip_longest
 
 from replay.collecting.signals import DEPTH_BANDS, depth_band
 from replay.core.conversation import Conversation
+from replay.datasets.near_duplicates import near_duplicates
 
-SIMILARITY = 0.8
-"""From this share of common word triples on (estimated Jaccard), the second of two is a duplicate."""
-PERMUTATIONS = 128
 _WORD = re.compile(r"[^\W\d_]+|\d+")
 
 
@@ -52,29 +50,19 @@ def split_duplicates(
 
     Of several alike one with a complaint stays, else the first.
     """
-    from datasketch import MinHash, MinHashLSH
-
-    index = MinHashLSH(threshold=SIMILARITY, num_perm=PERMUTATIONS)
-    kept: dict[int, CandidateConversation] = {}
-    repeated: list[tuple[CandidateConversation, CandidateConversation]] = []
-    for one in sorted(candidates, key=lambda one: (one.complaint is None, one.number)):
-        hashed = MinHash(num_perm=PERMUTATIONS)
-        hashed.update_batch([triple.encode() for triple in _triples(one.conversation)])
-        alike = sorted(index.query(hashed))
-        if alike:
-            repeated.append((one, kept[alike[0]]))
-        else:
-            index.insert(one.number, hashed)
-            kept[one.number] = one
-    return [kept[number] for number in sorted(kept)], sorted(repeated, key=lambda pair: pair[0].number)
+    ordered = sorted(candidates, key=lambda one: (one.complaint is None, one.number))
+    found = near_duplicates([_triples(one.conversation) for one in ordered], "collect")
+    repeated = [(ordered[at], ordered[first]) for at, first in found.items()]
+    kept = [one for at, one in enumerate(ordered) if at not in found]
+    return sorted(kept, key=lambda one: one.number), sorted(repeated, key=lambda pair: pair[0].number)
 
 
-def _triples(conversation: Conversation) -> list[str]:
+def _triples(conversation: Conversation) -> frozenset[str]:
     """Return the triples of words that were said; all numbers are one, so that ids make no difference."""
     texts = [text for turn in conversation.turns for text in (turn.question, turn.gold_answer or "")]
     words = ["0" if word.isdigit() else word for text in texts for word in _WORD.findall(text.lower())]
     words = ["", *words, ""]
-    return sorted({" ".join(words[at : at + 3]) for at in range(max(1, len(words) - 2))})
+    return frozenset(" ".join(words[at : at + 3]) for at in range(len(words) - 2))
 
 
 def read_leaning(

@@ -11,13 +11,13 @@ import io
 import json
 from collections.abc import Generator, Iterator
 from contextlib import suppress
-from importlib import import_module
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import msgspec
 
 from replay.core.errors import DatasetError, PluginError
+from replay.core.extras import extra_module
 
 _PARQUET, _FILE, _STREAM = b"PAR1", b"ARROW1", b"\xff\xff\xff\xff"
 ROWS_AT_ONCE = 256
@@ -36,12 +36,10 @@ def as_json_lines(stream: BinaryIO, path: Path) -> BinaryIO:
         PluginError: pyarrow is not installed.
     """
     try:
-        pyarrow = import_module("pyarrow")
-    except ImportError as error:
+        pyarrow = extra_module("pyarrow", "parquet", f"reading {path}, Parquet or Arrow,")
+    except PluginError:
         stream.close()
-        raise PluginError(
-            f'{path} is Parquet or Arrow, which needs pyarrow; try pip install "convreplay[parquet]"'
-        ) from error
+        raise
     return io.BufferedReader(_JsonLines(stream, path, pyarrow))
 
 

@@ -16,7 +16,8 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, NoReturn
 
-from replay.core.errors import DatasetError, InputError, PluginError, writing
+from replay.core.errors import DatasetError, InputError, writing
+from replay.core.extras import extra_module
 from replay.datasets.csv_rows import csv_rows
 from replay.datasets.data_file import open_data, read_whole
 from replay.datasets.place import SourceLocation
@@ -253,11 +254,4 @@ def _write_spreadsheet(path: Path, columns: Sequence[str], rows: Sequence[Mappin
 
 
 def _openpyxl() -> Any:
-    try:
-        import openpyxl
-    except ImportError as error:
-        raise PluginError(
-            'spreadsheets need openpyxl, which is not installed; try pip install "convreplay[xlsx]", '
-            "or use .csv or .jsonl"
-        ) from error
-    return openpyxl
+    return extra_module("openpyxl", "xlsx", "a spreadsheet", otherwise="or use .csv or .jsonl")

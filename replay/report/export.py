@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import IO, Any, Literal, Protocol
 
 from replay.core.check_result import CheckResult
-from replay.core.errors import PluginError
+from replay.core.extras import extra_module
 from replay.core.raw_reply import RawReply
 from replay.core.record import TurnRecord
 from replay.statistics.checks import CHECK_COLUMNS, check_rows
@@ -154,15 +154,10 @@ def _text(stream: IO[bytes]) -> Iterator[IO[str]]:
 
 
 def _pyarrow() -> tuple[Any, Any]:
-    try:
-        import pyarrow  # type: ignore[import-untyped]
-        import pyarrow.parquet  # type: ignore[import-untyped]
-    except ImportError as error:
-        raise PluginError(
-            'writing Parquet needs pyarrow, which is not installed; try pip install "convreplay[parquet]", '
-            "or export as csv or jsonl"
-        ) from error
-    return pyarrow, pyarrow.parquet
+    parquet = extra_module(
+        "pyarrow.parquet", "parquet", "writing Parquet", otherwise="or export as csv or jsonl"
+    )
+    return extra_module("pyarrow", "parquet", "writing Parquet"), parquet
 
 
 def export_raw(replies: Iterable[RawReply], stream: IO[bytes]) -> int:

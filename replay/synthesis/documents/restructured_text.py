@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from replay.core.extras import extra_module
 from replay.synthesis.documents.builder import DocumentBuilder, line_offsets
 from replay.synthesis.documents.document import SourceDocument
-from replay.synthesis.documents.extra import extra_module
 from replay.synthesis.documents.prose import GAP, IMAGE, LINK_END, LINK_START, code
 
 _KEPT = frozenset(["list-table", "csv-table", "table"])
@@ -35,7 +35,7 @@ _OPTION = re.compile(r"^[ \t]+:[\w-]+:(?:[ \t].*)?$")
 
 def read_restructured_text(path: str, source: str, *, title: str) -> SourceDocument:
     """Return *source*, the text of the file at *path*; *title* is used where the text has none."""
-    core = extra_module("docutils.core")
+    core = extra_module("docutils.core", "synthesis", "reading documents")
     settings = {
         "report_level": 5,
         "halt_level": 5,

@@ -118,7 +118,7 @@ def synthesize_with_model(
         writer=writer, prompts=prompts, turns=settings.turns, shares=settings.shares, seed=settings.seed
     )
     made = asyncio.run(_make_all(maker, read.areas, settings))
-    repeated = Counter(name for name, _ in duplicate_turns(made, seed=settings.seed + 1))
+    repeated = Counter(name for name, _ in duplicate_turns(made))
     kept = [one for one in made if 2 * repeated[one.id] <= len(one.turns)]
     maker.rejected[REPEATED] += len(made) - len(kept)
     return ModelSynthesis(

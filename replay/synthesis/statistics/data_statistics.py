@@ -187,7 +187,7 @@ def data_statistics(
         unanswerable=Proportion(count=len(answers) - len(given), of=len(answers)),
         without_answer=_proportion(not turn.gold_answer for _, _, turn in turns),
         topic_shifts=_topic_shifts(data),
-        duplicates=_duplicates(data, len(turns), seed, notes),
+        duplicates=_duplicates(data, len(turns), notes),
         notes=tuple(notes),
     )
 
@@ -265,9 +265,9 @@ def _topic_shifts(data: Sequence[Conversation]) -> Proportion | None:
     return Proportion(count=shifts, of=len(pairs)) if shifts < len(pairs) else None
 
 
-def _duplicates(data: Sequence[Conversation], turns: int, seed: int, notes: list[str]) -> Proportion | None:
+def _duplicates(data: Sequence[Conversation], turns: int, notes: list[str]) -> Proportion | None:
     try:
-        return Proportion(count=len(duplicate_turns(data, seed=seed + 1)), of=turns)
+        return Proportion(count=len(duplicate_turns(data)), of=turns)
     except PluginError as error:
         notes.append(f"duplicates are not counted: {error}")
         return None

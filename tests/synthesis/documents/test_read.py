@@ -9,9 +9,8 @@ from pathlib import Path
 import pypdf
 import pytest
 
-from replay.core.errors import DatasetError, PluginError
+from replay.core.errors import DatasetError
 from replay.synthesis.documents.document import SourceDocument
-from replay.synthesis.documents.extra import extra_module
 from replay.synthesis.documents.read import read_documents
 
 TEXT = "It is a program for all of you. It reads what you have.\n"
@@ -159,16 +158,3 @@ def test_folders_are_searched_in_the_order_of_names_and_each_file_is_read_once(t
 def test_any_language_may_be_read(tmp_path):
     (tmp_path / "a.md").write_text(GERMAN)
     assert paths(list(read_documents([tmp_path], english_only=False))) == ["a.md"]
-
-
-def test_a_missing_package_is_named_with_its_extra(monkeypatch):
-    def missing(name: str) -> None:
-        raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-
-    monkeypatch.setattr("importlib.import_module", missing)
-    with pytest.raises(PluginError) as caught:
-        extra_module("bs4")
-    assert str(caught.value) == (
-        "reading documents needs beautifulsoup4, which is not installed; "
-        'try pip install "convreplay[synthesis]"'
-    )
