@@ -34,7 +34,8 @@ _CODE = rf"(?:{'|'.join(_CODES)})"
 _TAIL = (
     rf"(?:,?\s+(?:Apt\.?|Apartment|Unit|Suite|Ste\.?|Flat|Floor|#)\s*[\w/-]+)?(?:\s+(?:North|South|East|West"
     rf"|N|S|E|W)\b\.?)?"
-    rf"(?:,?\s+{_CODE}|,\s+{_WORD}(?:\s+{_WORD}){{0,3}}){{0,4}}"
+    # Neither a line nor a sentence ends between two words: "USA", then "What would you like?"
+    rf"(?:,?\s+{_CODE}|,\s+{_WORD}(?:(?<![A-Za-z0-9]{{3}}\.)[^\S\n]+{_WORD}){{0,3}}){{0,4}}"
 )
 _NUMBER = r"\d{1,5}[A-Za-z]?(?:[-/]\d+\w?)?"
 _PATTERNS = tuple(
@@ -59,6 +60,10 @@ _PATTERNS = tuple(
         rf"{_UNIT}{_NUMBER}\s+{_WORD}(?:\s+{_WORD}){{0,3}}{_TAIL}",
     )
 )
+_ZIP_CODE = re.compile(
+    rf"\b(?:[{_UPPER}]\w+,? \(?|(?:in|to|from|near) )(\d{{5}}(?:-\d{{4}})?)\b(?![.,:]\d|%|\s+[a-z]{{3,}}s\b)"
+)
+""" "I live in 32286", "from Denver, 80280", and not "in 20000 steps"."""
 ASKS_ADDRESS = re.compile(
     r"\baddress\b|\bwhere (?:do you live|should|shall|to send|can)\b|\bship(?:ped)? to\b|\band where\b"
     r"|where to send",
@@ -88,6 +93,12 @@ def find_addresses(text: str) -> Iterator[tuple[int, int]]:
     for pattern in _PATTERNS:
         for match in pattern.finditer(text):
             yield match.start(), match.start() + len(match[0].rstrip(" ,."))
+
+
+def find_post_codes(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where an American post code stands by itself, as (begin, end)."""
+    for match in _ZIP_CODE.finditer(text):
+        yield match.span(1)
 
 
 def find_cued_addresses(text: str, before: str) -> Iterator[tuple[int, int]]:

@@ -9,7 +9,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from replay.collecting.json_keys import kind_of_key
-from replay.collecting.personal_data import Kind
+from replay.collecting.kinds import Kind
 from replay.core.conversation import Conversation, Passage, Turn
 from replay.core.expectation import Expectation
 from replay.core.message import Message, ToolCall, join_texts

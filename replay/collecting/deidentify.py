@@ -17,13 +17,9 @@ from typing import Any
 from msgspec.structs import replace
 
 from replay.collecting.conversation_texts import TextMapper, map_texts
+from replay.collecting.kinds import Kind
 from replay.collecting.person_names import CONNECTORS, WORD, name_lists
-from replay.collecting.personal_data import (
-    Kind,
-    PersonalDataRules,
-    PersonalSpan,
-    find_personal_data,
-)
+from replay.collecting.personal_data import PersonalDataRules, PersonalSpan, find_personal_data
 from replay.collecting.replacements import Pseudonyms
 from replay.core.conversation import Conversation, Passage
 from replay.datasets.timestamps import ANSWERED, ASKED, seconds_of

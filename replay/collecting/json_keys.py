@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
-from replay.collecting.personal_data import Kind
+from replay.collecting.kinds import Kind
 
 _KEYS: Mapping[Kind, str] = {
     "secret": r"password|passwd|pwd|secret|token|api_?key|authorization|auth|cookie|session_?key|credentials?"
@@ -43,3 +43,14 @@ def kind_of_key(key: str) -> Kind | None:
     snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", key).replace("-", "_").replace(" ", "_").lower()
     kind = next((kind for kind, pattern in _KEY_PATTERNS.items() if pattern.fullmatch(snake)), None)
     return None if kind in ("number", "name") and _OF_THINGS.match(snake) else kind
+
+
+_QUOTED = re.compile(r"""(["'])([A-Za-z]\w{0,40})\1\s*[:=]\s*(["'])((?:(?!\3)[^\n]){2,200})\3""")
+
+
+def find_keyed(text: str) -> Iterator[tuple[int, int, Kind]]:
+    """Yield the values within *text* that stand behind a quoted key, as ``'zip': '77242'``, by kind."""
+    for match in _QUOTED.finditer(text):
+        kind = kind_of_key(match[2])
+        if kind is not None and (kind in ("name", "address", "email") or re.search(r"\d", match[4])):
+            yield match.start(4), match.end(4), kind

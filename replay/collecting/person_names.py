@@ -24,6 +24,7 @@ _WORDS = Path(__file__).with_name("words.txt")
 _COMMON = 2_000_000
 """Of a trillion words: "Kestrel" and "Whitfield" are below, "refund" and "logout" above."""
 _BOTH = "words that are also names"
+_SMALL = "names that are words in small letters"
 CONNECTORS = frozenset(
     [
         "van",
@@ -94,6 +95,8 @@ class NameLists:
     last: frozenset[str]
     both: frozenset[str]
     """Names that are ordinary words as well."""
+    small: frozenset[str]
+    """Names that are ordinary words in small letters: "brown", "kidney", "drew"."""
     ordinary: frozenset[str]
     """Words that are no names."""
     common: frozenset[str]
@@ -143,7 +146,7 @@ def name_lists() -> NameLists:
     listed = Path(symspellpy.__file__).with_name("frequency_dictionary_en_82_765.txt")
     counts = dict(line.split(" ") for line in listed.read_text("utf-8-sig").splitlines())
     sections = read_words(_WORDS)
-    both = frozenset(sections.pop(_BOTH))
+    both, small = frozenset(sections.pop(_BOTH)), frozenset(sections.pop(_SMALL))
     for listed_names in found.values():
         # As they are typed, but for what is then a word: "basic" is no Bašić.
         plain = (
@@ -157,6 +160,7 @@ def name_lists() -> NameLists:
         male=frozenset(found["male"] - known),
         last=frozenset(found["last"] - known),
         both=both,
+        small=small,
         ordinary=frozenset((counts.keys() - names) | known),
         common=frozenset(
             word for word, count in counts.items() if int(count) >= _COMMON and word not in names
@@ -250,6 +254,7 @@ class _Token:
             or (before[-1:].isdigit() or after[:1].isdigit() or re.match(r"\.\w", after) is not None)
         )
         self.first = lists.is_first(self.lower)
+        self.small = self.lower in lists.small
         self.english = self.lower in lists.english[0] or self.lower in lists.english[1]
         self.in_place = _PLACE.search(before) is not None
         self.both = self.lower in lists.both or (len(parts) > 1 and any(lists.is_first(one) for one in parts))
@@ -275,7 +280,8 @@ class _Token:
         if self.kept or self.glued or self.in_place or len(self.text) < 2:
             return False
         if self.listed:
-            return self.shaped or (len(self.text) >= 4 and (self.shouted or self.text.islower()))
+            in_small = self.text.islower() and not self.small
+            return self.shaped or (len(self.text) >= 4 and (self.shouted or in_small))
         if self.shouted and 5 <= len(self.text) <= 14 and not self.known and not self.model:
             return True  # no acronym
         if not self.shaped:
@@ -312,6 +318,9 @@ def _mark_after(begin: int, words: list[_Token], marked: list[bool], *, sure: bo
         small = (sure or count > 0 or word.listed) and word.text.islower()
         nameable = word.shaped or word.shouted or (small and not title)
         name_like = word.shaped and ((word.both and (sure or word.first)) or (sure and "-" in word.text))
+        surname = words[index + 1] if index + 1 < len(words) else None
+        if count == 0 and word.shaped and surname is not None and surname.shaped and surname.listed:
+            name_like = surname.begin == word.end + 1  # "I'm Lei Ortega", whatever else a lei is
         ordinary = word.known and not name_like
         if word.kept or word.glued or not nameable or (ordinary and not (title and word.shaped)):
             return

@@ -15,19 +15,16 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Literal, NamedTuple, get_args
+from typing import NamedTuple
 
-from replay.collecting.addresses import find_addresses, find_cued_addresses
+from replay.collecting.addresses import find_addresses, find_cued_addresses, find_post_codes
 from replay.collecting.dates import find_dates
+from replay.collecting.json_keys import find_keyed
+from replay.collecting.kinds import Kind
 from replay.collecting.person_names import find_names, name_lists
 from replay.collecting.urls import sensitive_parts
 from replay.core.safety.secret_detection import key_spans, looks_random
 
-Kind = Literal[
-    "name", "address", "email", "phone", "card", "account", "birth-date", "national-id", "passport",
-    "number", "ip", "secret",
-]  # fmt: skip
-KINDS: tuple[Kind, ...] = get_args(Kind)
 LATEST_BIRTH = 2012
 """A date of this year or an earlier one may be somebody's birth, whatever is said around it."""
 
@@ -202,6 +199,8 @@ def find_personal_data(
             claim(begin, end, kind)
     for begin, end in find_cued_addresses(_mask(text, taken), before):
         claim(begin, end, "address")
+    for begin, end in find_post_codes(_mask(text, taken)):
+        claim(begin, end, "address")
     for begin, end in find_names(_mask(text, taken), before=before, keep=rules.keep):
         claim(begin, end, "name")
     return sorted(spans)
@@ -369,8 +368,12 @@ def _addresses(text: str, before: str) -> _Spans:
     return (PersonalSpan(begin, end, "address") for begin, end in find_addresses(text))
 
 
+def _keyed_values(text: str, before: str) -> _Spans:
+    return (PersonalSpan(*found) for found in find_keyed(text))
+
+
 _FINDERS: tuple[Callable[[str, str], _Spans], ...] = (
-    _secrets, _emails, _ips, _accounts, _birth_dates, _national_ids, _cards, partial(_find_cued, _SURE_CUES),
-    _phones, _addresses, partial(_find_cued, _CUES), _numbers,
+    _secrets, _keyed_values, _emails, _ips, _accounts, _birth_dates, _national_ids, _cards,
+    partial(_find_cued, _SURE_CUES), _phones, _addresses, partial(_find_cued, _CUES), _numbers,
 )  # fmt: skip
 """In this order: what an earlier one has found is not looked at by a later one."""

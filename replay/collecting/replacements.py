@@ -16,8 +16,8 @@ from functools import cache
 from typing import Any
 
 from replay.collecting.dates import find_dates
+from replay.collecting.kinds import Kind
 from replay.collecting.person_names import CONNECTORS, WORD, name_lists
-from replay.collecting.personal_data import Kind
 from replay.collecting.urls import sensitive_parts
 
 _LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ"
@@ -144,6 +144,9 @@ def _scramble(rng: random.Random, text: str, *, keep_words: bool = True) -> str:
 
     Of ``ORD-2291`` and ``credit_card_77`` the letters stay, of ``emma_kim_77`` they don't.
     """
+    keep_words = keep_words and not any(
+        run.islower() and name_lists().is_name(run) for run in _RUN.findall(text)
+    )
     made = ""
     for match in _RUN.finditer(text):
         run = match[0]
@@ -167,12 +170,11 @@ def _scramble(rng: random.Random, text: str, *, keep_words: bool = True) -> str:
 
 def _says_nothing(run: str, *, before: str, after: str) -> bool:
     """Return whether *run*, letters of an identifier, says nothing of whose it is."""
-    lists, lower = name_lists(), run.lower()
-    if not run.isalpha() or lists.is_name(lower):
+    if not run.isalpha():
         return False
     # Letters before the number say which kind of number it is: "ORD-1234", "LN445190".
     prefix = run.isupper() and not before.strip("#") and re.match(r"[-_/ ]|\d{4}", after) is not None
-    return (prefix and 2 <= len(run) <= 5) or (len(run) >= 3 and lower in lists.common)
+    return (prefix and 2 <= len(run) <= 5) or (len(run) >= 3 and run.lower() in name_lists().common)
 
 
 def _in_form_of(text: str, value: str) -> str:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from replay.collecting.deidentify import ReplacedValue
-from replay.collecting.personal_data import KINDS, PersonalDataRules
+from replay.collecting.kinds import KINDS
+from replay.collecting.personal_data import PersonalDataRules
 from replay.collecting.sampling import CandidateConversation, TakenConversation
 from replay.collecting.signals import DEPTH_BANDS, depth_band
 from replay.core.conversation import Conversation

@@ -14,7 +14,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-from replay.collecting.personal_data import KINDS, Kind, PersonalDataRules
+from replay.collecting.kinds import KINDS, Kind
+from replay.collecting.personal_data import PersonalDataRules
 from replay.core.errors import InputError
 from replay.core.settings.faults import nearest
 from replay.core.settings.yaml_lines import parse

@@ -178,6 +178,7 @@ def test_a_mistyped_card_stays_mistyped():
         ("ip", "81.2.69.142", r"(192\.0\.2|198\.51\.100|203\.0\.113)\.\d+"),
         ("national-id", "536-22-8719", r"9\d\d-\d\d-\d{4}"),
         ("number", "ORD-2291-884", r"ORD-\d{4}-\d{3}"),
+        ("number", "lei_wilson_4541", r"(?!lei)[a-z]{3}_(?!wilson)[a-z]{6}_\d{4}"),
         ("number", "emma_kim_9957", r"(?!emma)[a-z]{4}_(?!kim)[a-z]{3}_\d{4}"),
         ("number", "XEWRD9", r"(?!XEWRD)[A-Z]{5}\d"),
         ("secret", "sk-proj-9fK2mQ7xLw3Zt8Rb1Vn6Yc4H", r"hidden-\d{4}"),

@@ -50,6 +50,23 @@ def found(text: str, before: str = "", rules: PersonalDataRules | None = None) -
             [("name", "Whitfield"), ("name", "Oluwaseun Adebayo")],
         ),
         ("Please ask Zorblatt about it.", [("name", "Zorblatt")]),
+        ("I'm Lei Ortega.", [("name", "Lei Ortega")]),
+        (
+            "Ship to {'address2': 'Suite 978', 'city': 'Houston', 'zip': '77242', 'color': 'brown'}",
+            [("address", "Suite 978"), ("address", "77242")],
+        ),
+        (
+            "I live in 32286, moved from Denver, 80280 and Florida (32169).",
+            [("address", "32286"), ("address", "80280"), ("address", "32169")],
+        ),
+        (
+            "- Address: 763 Broadway, Suite 135, Philadelphia 19122, USA\nWhat would you like?",
+            [("address", "763 Broadway, Suite 135, Philadelphia 19122, USA")],
+        ),
+        (
+            "It is 445 Maple Drive, Fort Worth, Texas, 76165. I just moved.",
+            [("address", "445 Maple Drive, Fort Worth, Texas, 76165")],
+        ),
     ],
 )
 def test_each_kind_is_found(text, expected):
@@ -65,6 +82,7 @@ def test_each_kind_is_found(text, expected):
         "The docs at https://docs.example.com/setup/wifi say port 8080.",
         "A refund takes 5 to 7 days and costs EUR 2,400.00.",
         "From 2001-2002 and 2024-25 GovernmentServicesBusinessExperience was a name of it.",
+        "It drew brown water past my kidney; a woody scent, walked in 20000 steps.",
         "I don’t know what that's for; it isn't in the German manual.",
     ],
 )

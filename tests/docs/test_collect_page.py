@@ -8,7 +8,7 @@ import sys
 from importlib.metadata import version
 from pathlib import Path
 
-from replay.collecting.personal_data import KINDS
+from replay.collecting.kinds import KINDS
 from replay.collecting.rules_file import read_rules
 from tests.cli.command import replay_cli
 from tests.collecting.logs import write_logs

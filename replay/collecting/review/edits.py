@@ -13,7 +13,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from replay.collecting.deidentify import ReplacedValue, substitute
-from replay.collecting.personal_data import Kind
+from replay.collecting.kinds import Kind
 from replay.collecting.replacements import Pseudonyms
 from replay.core.conversation import Conversation, Turn
 from replay.core.errors import DatasetError

@@ -19,7 +19,7 @@ from urllib.parse import quote
 from aiohttp import web
 from jinja2 import Environment
 
-from replay.collecting.personal_data import KINDS, Kind
+from replay.collecting.kinds import KINDS, Kind
 from replay.collecting.review.edits import (
     apply_form,
     expectations_in,
