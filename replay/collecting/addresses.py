@@ -81,8 +81,8 @@ _ENDS = re.compile(
     r"\s+(?:and|but|for|because|since|ring|call|please|which|if|so|not|on|any)\b|,\s+(?:for|ring|call|any"
     r"|not|which|correct|and|but|please|[a-z]{3,})\b|\s[–—-]\s"
 )
-
-
+_SENTENCE = re.compile(r"\b(?:that|ha[ds]|have|was|were|will|would|its?|they|s?he|been|who|than)\b")
+"""What stands in a sentence and in no address."""
 _LIKE_AN_ADDRESS = re.compile(rf"\d\w*\s+[{_UPPER}]|[{_UPPER}]\w+\s+\d+\w*\s*,|,\s*[{_UPPER}0-9]|\d{{4,}}")
 
 
@@ -116,5 +116,5 @@ def find_cued_addresses(text: str, before: str) -> Iterator[tuple[int, int]]:
         if match := _CHUNK.match(text, start):
             end = _ENDS.search(match[0])
             chunk = match[0][: end.start()] if end else match[0]
-            if len(chunk) >= 8 and _LIKE_AN_ADDRESS.search(chunk):
+            if len(chunk) >= 8 and _LIKE_AN_ADDRESS.search(chunk) and not _SENTENCE.search(chunk):
                 yield start, start + len(chunk.rstrip(" ,."))

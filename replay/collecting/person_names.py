@@ -241,7 +241,9 @@ class _Token:
         self.starts = _STARTS.search(before) is not None
         self.capital = self.text[:1].isupper()
         # "O'Brien" has a name behind its apostrophe, "don't" none.
-        parts = re.split(r"-|(?<=^\w)[’']|(?<=^\w\w)[’']", self.lower) if self.capital else [self.lower]
+        parts = (
+            re.split(r"(?<=\w\w)-|(?<=^\w)[’']|(?<=^\w\w)[’']", self.lower) if self.capital else [self.lower]
+        )
         inner = re.search(r"[a-zß-ÿ][A-ZÀ-Þ]", self.text) and not _INNER_CAPITAL.match(self.text)
         self.shaped = self.capital and not inner and (len(self.text) == 1 or not self.text.isupper())
         """Whether it is written as names are: a capital, then small letters."""
@@ -266,6 +268,7 @@ class _Token:
             self.lower in ordinary
             or self.both
             or _is_inflected(self.lower, ordinary)
+            or self.lower[1:2] == "-"  # "X-ray"
             or (len(parts) > 1 and all(_is_word(part, lists) for part in parts))
         )
         self.surname = self.listed or self.both or self.lower in lists.last
@@ -280,6 +283,8 @@ class _Token:
         if self.kept or self.glued or self.in_place or len(self.text) < 2:
             return False
         if self.listed:
+            if self.small and not self.english and (self.starts or self.text.islower()):
+                return False
             in_small = self.text.islower() and not self.small
             return self.shaped or (len(self.text) >= 4 and (self.shouted or in_small))
         if self.shouted and 5 <= len(self.text) <= 14 and not self.known and not self.model:
@@ -287,7 +292,7 @@ class _Token:
         if not self.shaped:
             return False
         if self.both:
-            return self.english and not self.starts
+            return self.english and not self.starts and len(self.text) > 2
         return not self.known and not (self.model and not self.first)
 
 
@@ -310,7 +315,7 @@ def _mark_after(begin: int, words: list[_Token], marked: list[bool], *, sure: bo
     for index, word in enumerate(words):
         if word.begin < begin:
             continue
-        if word.begin - end > 2 or count >= 4:
+        if word.begin - end > 2 or count >= 4 or (count and _ends_sentence(words[index - 1])):
             return
         end = word.end + word.dotted
         if word.lower in CONNECTORS and count:
@@ -362,6 +367,11 @@ def _mark_neighbours(words: list[_Token], marked: list[bool], text: str) -> None
                 marked[other] = True
 
 
+def _ends_sentence(word: _Token) -> bool:
+    """Return whether the dot behind *word* is no initial's."""
+    return word.dotted and len(word.text) > 2
+
+
 def _runs(words: list[_Token], marked: list[bool], text: str) -> Iterator[tuple[int, int]]:
     index = 0
     while index < len(words):
@@ -370,7 +380,10 @@ def _runs(words: list[_Token], marked: list[bool], text: str) -> Iterator[tuple[
             continue
         last = index
         for other in range(index + 1, len(words)):
-            if not re.fullmatch(r"[ .]{1,2}|-", text[words[other - 1].end : words[other].begin]):
+            before = words[other - 1]
+            if not re.fullmatch(r"[ .]{1,2}|-", text[before.end : words[other].begin]) or _ends_sentence(
+                before
+            ):
                 break
             if marked[other]:
                 last = other

@@ -46,8 +46,8 @@ def found(text: str, before: str = "", rules: PersonalDataRules | None = None) -
         ),
         ("My name is dana whitcomb", [("name", "dana whitcomb")]),
         (
-            "I asked Mr Whitfield and Oluwaseun Adebayo.",
-            [("name", "Whitfield"), ("name", "Oluwaseun Adebayo")],
+            "I asked Mr Whitfield and Mrs Castellanos-Roy. She sent Oluwaseun Adebayo.",
+            [("name", "Whitfield"), ("name", "Castellanos-Roy"), ("name", "Oluwaseun Adebayo")],
         ),
         ("Please ask Zorblatt about it.", [("name", "Zorblatt")]),
         ("I'm Lei Ortega.", [("name", "Lei Ortega")]),
@@ -82,6 +82,7 @@ def test_each_kind_is_found(text, expected):
         "The docs at https://docs.example.com/setup/wifi say port 8080.",
         "A refund takes 5 to 7 days and costs EUR 2,400.00.",
         "From 2001-2002 and 2024-25 GovernmentServicesBusinessExperience was a name of it.",
+        "Birch is high, open *My data* and see the X-ray of a T-Shirt.",
         "It drew brown water past my kidney; a woody scent, walked in 20000 steps.",
         "I don’t know what that's for; it isn't in the German manual.",
     ],
@@ -95,6 +96,7 @@ def test_what_was_asked_for_is_found_however_bare_it_is():
     assert found("12/6/67", "And when were you born?") == [("birth-date", "12/6/67")]
     assert found("jo stubbs", "May I have your full name?") == [("name", "jo stubbs")]
     assert found("48291") == []
+    assert found("Nobody announced that it had moved, Oslo, in 2018", "Where can I see it?") == []
 
 
 def test_a_key_says_what_its_value_is():
