@@ -172,7 +172,10 @@ def test_only_the_reader_and_the_verdict_import_the_network():
         if {file_of(found) for found in imported(path)} & network and room_of(path) != "coreference/training"
     }
     assert importing == {
-        *("replay.coreference.reading." + name for name in ("decisions", "decode", "embedded", "verdict")),
+        *(
+            "replay.coreference.reading." + name
+            for name in ("decisions", "decode", "embedded", "phrasing", "verdict")
+        ),
         "replay.coreference.verdict.strict",
     }
     program = "import sys, replay.coreference.verdict.strict; print('onnxruntime' in sys.modules)"

@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from replay.core.drift_evidence import Mention, Reading
 from replay.coreference.reading import decisions
 from replay.coreference.reading.mentions import PRONOUN_KINDS, ellipsis_of, find_mentions, kind_of
-from replay.coreference.reading.network import ARTICLES, PREPOSITIONS, Floats, NetworkOutput
+from replay.coreference.reading.network import Floats, NetworkOutput
+from replay.coreference.reading.phrasing import AUXILIARIES, MentionSpans, PointedSpan, phrase
 from replay.coreference.reading.sequence import LONGEST_SPAN, Role, Segment, TokenSequence
-from replay.coreference.reading.substitution import is_plural_name, with_possessive
-from replay.coreference.reading.words import comparable_words, word_set
+from replay.coreference.reading.words import comparable_words
 
 LEAST_PROBABILITY = 0.05
 """That something leans at a position; less probable ones are not reported."""
@@ -29,38 +29,7 @@ MOST_MENTIONS = 4
 _MOST_SPANS = 12
 _SHOWN_SPANS = 6
 _INSERT, _DELETE, _POSSESSIVE = range(3)
-_SENTENCE_ENDS = frozenset('.!?:\n|-*•"“([')
-_ARTICLES = ("the", "a", "an")
-_TURNED = {"your": "my", "our": "your", "my": "your"}
-_DETERMINERS = word_set("all both each every some any no this that these those his her its their my your our")
-_OWNERS = word_set("his her its their my your our")
-_AUXILIARIES = word_set(
-    "do does did is are was were has have had can could will would shall should may might must"
-)
 _SOURCES = {Role.ANSWER: "answer", Role.ASKED: "question", Role.TITLE: "title", Role.BACKGROUND: "background"}
-
-
-@dataclass(frozen=True, slots=True)
-class MentionSpans:
-    """Where a question leans on its history."""
-
-    position: int
-    """The token before which something has to be put."""
-    start: int
-    end: int
-    """Characters of the question that give way; equal for what was left out."""
-    probability: float
-
-
-@dataclass(frozen=True, slots=True)
-class PointedSpan:
-    """A span of the history with its probability."""
-
-    probability: float
-    text: str
-    segment: Segment
-    first: int
-    """Its first token's number in the segment."""
 
 
 def readings(sequence: TokenSequence, output: NetworkOutput) -> tuple[Reading, ...]:
@@ -123,9 +92,9 @@ def _giving_way(question: Segment, output: NetworkOutput, number: int) -> tuple[
         n = stop
     first, _, rest = question.text[start:end].partition(" ")
     second = next(iter(rest.split()), "")
-    if first.lower() in _AUXILIARIES and kind_of(second) in PRONOUN_KINDS:
+    if first.lower() in AUXILIARIES and kind_of(second) in PRONOUN_KINDS:
         start = end - len(rest)  # "do they": only the pronoun
-    elif kind_of(first) in PRONOUN_KINDS and second.lower() in _AUXILIARIES:
+    elif kind_of(first) in PRONOUN_KINDS and second.lower() in AUXILIARIES:
         end = start + len(first)  # and so of "they are"
     return start, end
 
@@ -163,11 +132,9 @@ def reading_at(
     if best is None:
         return reading
     worth = decisions.current().edit.probability(decisions.edit_features(place.probability, reading))
-    put = _put(question, output, place, best, possessive)
-    elsewhere = (mention.start, mention.end) != (place.start, place.end)
-    return replace(
-        reading, put=put, put_at=(place.start, place.end) if elsewhere else None, worth=round(worth, 4)
-    )
+    start, end, put = phrase(question, output, place, best, possessive)
+    elsewhere = (mention.start, mention.end) != (start, end)
+    return replace(reading, put=put, put_at=(start, end) if elsewhere else None, worth=round(worth, 4))
 
 
 def _mention(question: str, place: MentionSpans, possessive: bool, is_ellipsis: bool) -> Mention:
@@ -249,80 +216,6 @@ def _by_text(spans: Sequence[PointedSpan]) -> list[PointedSpan]:
                 known.probability + span.probability, known.text, known.segment, known.first
             )
     return sorted(merged.values(), key=lambda span: -span.probability)
-
-
-def _put(
-    question: str, output: NetworkOutput, place: MentionSpans, span: PointedSpan, possessive: bool
-) -> str:
-    """Return the words for *place*: preposition, article, span and possessive, with the spaces they need."""
-    there = span.segment.first + span.first
-    preposition = PREPOSITIONS[int(output.preposition[place.position].argmax())]
-    article = ARTICLES[int((output.article_here[place.position] + output.article_there[there]).argmax())]
-    text = span.text
-    first, _, rest = text.partition(" ")
-    if rest and first.lower() in _ARTICLES:
-        article, text = "the", rest
-        there += 1
-    elif rest and span.segment.role == Role.ANSWER and first.lower() in _TURNED:
-        # The assistant's "your order" is the user's own.
-        article, text = "", f"{_TURNED[first.lower()]} {rest}"
-    elif rest and first.lower() in _DETERMINERS:
-        article = ""
-        if first.lower() in _OWNERS and _is_sentence_initial(span, text):
-            text = f"{first.lower()} {rest}"
-    elif whose := _whose(span):
-        article = whose
-    elif not article and place.start < place.end and text[:1].islower() and _word_before(span) in _ARTICLES:
-        article = "the"
-    if next(reversed(question[: place.start].lower().split()), "") in _ARTICLES:
-        article = ""  # "the" of "the second one" stays
-    if _is_sentence_initial(span, text) and output.capital[min(there, len(output.capital) - 1)] < 0:
-        text = text[:1].lower() + text[1:]
-    if possessive:
-        theirs = question[place.start : place.end].lower().startswith("the")
-        text = with_possessive(text, plural=theirs or is_plural_name(f"{article} {text}"))
-    before, _, rest = text.partition(" ")
-    if place.start == place.end and question[: place.start].lower().rstrip().endswith(f" {before.lower()}"):
-        # "the entrance" that is "entrance on Molenweg" doesn't become "the entrance of entrance on Molenweg".
-        preposition, article, text = "", "", rest
-    put = " ".join(part for part in (preposition, article, text) if part).replace(" ,", ",")
-    if question[: place.start].strip() == "" and put[:1].islower() and question[:1].isupper():
-        put = put[:1].upper() + put[1:]
-    return _spaced(question, place, put)
-
-
-def _whose(span: PointedSpan) -> str:
-    """Return "my" for "daughter" in the assistant's "your daughter"; empty where nobody's is said."""
-    said = _word_before(span)
-    return _TURNED.get(said, "") if span.segment.role == Role.ANSWER else said if said in _TURNED else ""
-
-
-def _word_before(span: PointedSpan) -> str:
-    before = span.segment.text[: span.segment.tokens[span.first].start].split()
-    return before[-1].lower() if before else ""
-
-
-def _is_sentence_initial(span: PointedSpan, text: str) -> bool:
-    """Return whether a capital may come from the beginning of a sentence, and not from more than the first
-    letter."""
-    first = text.split(" ", 1)[0]
-    if not first[:1].isupper() or not first[1:].islower():
-        return False
-    before = span.segment.text[: span.segment.tokens[span.first].start].rstrip()
-    return not before or before[-1] in _SENTENCE_ENDS
-
-
-def _spaced(question: str, place: MentionSpans, put: str) -> str:
-    """Return *put* with the spaces that it needs where it comes."""
-    if any(c.isalnum() for c in question[place.start : place.end]):
-        return put
-    before = (
-        ""
-        if not question[: place.start] or question[place.start - 1].isspace() or put.startswith(",")
-        else " "
-    )
-    after = " " if question[place.end : place.end + 1].isalnum() else ""
-    return f"{before}{put}{after}"
 
 
 def _sigmoid(logits: Floats) -> Floats:

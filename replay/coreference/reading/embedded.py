@@ -19,7 +19,7 @@ from replay.core.drift_evidence import Mention, Reading
 from replay.coreference.reading.language import ENGLISH_ONLY
 from replay.coreference.reading.resolver import CharSpan, Cluster, Document
 
-VERSION = 8
+VERSION = 9
 """Raised whenever a reading could come out differently: with new weights, or another way of reading them."""
 
 

@@ -195,3 +195,26 @@ def test_an_article_that_stays_is_not_put_again():
     made.leans("second", without="second one").means("second", "the pine desk")
 
     assert rewritten(made) == "How old is the pine desk?"
+
+
+def test_a_verb_agrees_with_the_one_that_they_are():
+    made = it("The hotel is small.", "hotel", "Do they have a pool?", "they", "they").puts(
+        "they", article="the"
+    )
+
+    assert rewritten(made) == "Does the hotel have a pool?"
+
+
+def test_what_the_assistant_calls_yours_is_mine_within_what_is_said_too():
+    said = "the screen of your phone"
+    assert rewritten(it(f"It was {said}.", said)) == "Did the screen of my phone sell?"
+
+
+def test_a_sentence_is_put_for_no_pronoun():
+    assert rewritten(it("The card has no fee.", "The card has no fee")) == "Did it sell?"
+
+
+def test_a_short_question_is_finished_as_a_question():
+    made = it("The pool is closed.", "pool is closed", "Since when?", "?", "").puts("?", preposition="")
+
+    assert rewritten(made) == "Since when is the pool closed?"
