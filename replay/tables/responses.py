@@ -22,7 +22,7 @@ from replay.core.errors import DatasetError, InputError
 from replay.core.record import TurnRecord
 from replay.datasets.tables import DataTable, TableRow, read_table
 from replay.scorers.judges.dry_run import estimate
-from replay.scorers.judges.judge import Case, Level
+from replay.scorers.judges.judge import RECORDED, Case, Level
 from replay.scorers.judges.judging import judge_all, ready_cases
 from replay.scorers.judges.panel import Panel, Verdict
 from replay.scorers.scorer import Unscored
@@ -100,7 +100,7 @@ def dialogue_case(
         records=tuple(
             TurnRecord(
                 system=system,
-                policy="recorded",
+                policy=RECORDED,
                 conversation=id,
                 depth=depth,
                 turn=one.id,
