@@ -4,7 +4,7 @@ How far the scorer ``repetition`` agrees with people: scores of recorded dialogu
     python benchmarks/repetition.py fed_data.json --out repetition.csv
     replay agree repetition.csv fed_data.json --level dialogue --against diverse
 
-FILE is what ``replay judge-file`` reads. A dialogue's score is the mean of its answers; a response has its own.
+FILE is what ``replay judge-file`` reads. A dialogue's score is the mean of its answers'.
 """
 
 from __future__ import annotations

@@ -138,6 +138,10 @@ class ItemizedJudge:
         """Return the number for *verdicts*, of which there is one at least; none of them is None."""
         return sum(one.verdict is True for one in verdicts) / len(verdicts)
 
+    def explain(self, case: Case, one: ItemVerdict) -> dict[str, Any]:
+        """Return the item as the evidence has it."""
+        return dict(one.kept)
+
     @property
     def settings(self) -> str:
         """Return the judge's further settings for the signature."""
@@ -206,7 +210,7 @@ class ItemizedJudge:
             value = UNSOUND
         else:
             value = self.score(case, judged) if judged else self.none_found
-        evidence = {self.items: [dict(one.kept) for one in sound], "problems": list(problems)}
+        evidence = {self.items: [self.explain(case, one) for one in sound], "problems": list(problems)}
         flags = () if isinstance(value, Unscored) else (LEFT_OUT,) * len(faults)
         return Opinion(values={"": value}, evidence=evidence, flags=flags)
 

@@ -107,6 +107,10 @@ class ContextPrecisionJudge(ItemizedJudge):
         ranks = {rank: number for number, rank in enumerate(_order(case), 1)}
         return average_precision([useful[ranks[rank]] for rank in sorted(ranks) if ranks[rank] in useful])
 
+    def explain(self, case: Case, one: ItemVerdict) -> dict[str, Any]:
+        rank = _order(case)[(one.number or 1) - 1]
+        return {"rank": rank + 1, "id": case.record.passages[rank].id, **one.kept}
+
 
 @dataclass(kw_only=True)
 class AnswerRelevancyJudge(ItemizedJudge):

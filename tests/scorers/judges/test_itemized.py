@@ -86,7 +86,13 @@ async def test_verdicts_over_http_are_counted_by_us_and_kept_with_their_evidence
 
     assert verdict.values == pytest.approx({"": named.value})
     assert len(server.bodies) == 1
-    assert verdict.repeats[0].votes[0].evidence == {named.judge.items: named.items, "problems": []}
+    evidence = verdict.repeats[0].votes[0].evidence
+    assert evidence["problems"] == []
+    ranks = [{"rank": 2, "id": "b"}, {"rank": 1, "id": "a"}, {"rank": 3, "id": "c"}]
+    more = ranks if named.judge is ContextPrecisionJudge else [{}] * len(named.items)
+    assert evidence[named.judge.items] == [
+        {**one, **item} for one, item in zip(more, named.items, strict=True)
+    ]
     assert (tally.asks, tally.prompt_tokens) == (1, 100)
 
 
