@@ -98,7 +98,7 @@ async def test_a_missing_fact_is_a_reason_and_dialogues_have_judges_of_their_own
 async def test_what_was_doubtful_is_counted(tmp_path):
     """A judge by name leaves out what it quotes from nowhere."""
     write(tmp_path / "usr.json", USR)
-    items = [{"quote": "great", "relevant": True}, {"quote": "grand", "relevant": False}]
+    items = [{"quote": quote, "relevant": True} for quote in ("great", "great !", "grand")]
     async with judge_server(json.dumps({"statements": items})) as server:
         judge = judge_of(server, tmp_path, "answer_relevancy")
         done = await run("judge-file", "usr.json", "--judge", judge, "--out", "s.csv", folder=tmp_path)

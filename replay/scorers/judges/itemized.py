@@ -4,8 +4,9 @@ The frame of judges that give a verdict on each of several items: statements of 
 The model replies with a JSON list; counting is ours. Each verdict names its evidence, a passage or turn by
 its number or a quote, and that is held against what the model was shown. Where something is wrong, the model
 is asked again with the reply and what is wrong with it; after the last try, items without sound evidence are
-left out of the share and flagged. Fewer sound items than unsound ones give no number, and neither does
-nothing to judge: never a silent 0, 1 or NaN.
+left out of the share and flagged. They may all be of one verdict, so that leaving them out moves the share:
+with more than a third of them there is no number. Neither is there with nothing to judge: never a silent 0, 1
+or NaN.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ from replay.scorers.scorer import Unscored
 DEFAULTS: Mapping[str, Any] = {"temperature": 0}
 ITEM_TOKENS = 40
 """About how long the verdict on one item is."""
+SOUND_TO_UNSOUND = 2
+"""So many times as many sound items as unsound ones, and there is a number."""
 UNREADABLE = Unscored(reason="the judge's verdicts can't be read as JSON")
 UNSOUND = Unscored(reason="the judge's evidence isn't in what it was shown")
 LEFT_OUT = "an item whose evidence isn't in what the judge was shown, left out"
@@ -184,7 +187,8 @@ class ItemizedJudge:
             raw = found.get(self.items) if found else None
             if isinstance(raw, list):
                 sound, faults = self._sound(raw, case)
-                if best is None or len(faults) < len(best[1]):
+                # An empty list has no faults either, and is no better than what it takes back.
+                if best is None or len(sound) - len(faults) >= len(best[0]) - len(best[1]):
                     best = sound, faults
                 if not faults:
                     break
@@ -206,7 +210,7 @@ class ItemizedJudge:
     ) -> Opinion:
         judged = [one for one in sound if one.verdict is not None]
         value: Value
-        if len(faults) > len(sound):
+        if len(sound) < SOUND_TO_UNSOUND * len(faults):
             value = UNSOUND
         else:
             value = self.score(case, judged) if judged else self.none_found

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from replay.core.conversation import CANNOT_ANSWER, Passage
+from replay.scorers.answer_text import DECLINING_PATTERNS, declines
 from replay.scorers.judges.itemized import ItemizedJudge, ItemVerdict, QuoteRule, Sources
 from replay.scorers.judges.judge import Case
 from replay.scorers.judges.sources import ContextOrigin, context_passages
@@ -46,8 +47,9 @@ class FaithfulnessJudge(ItemizedJudge):
     extra: ClassVar[Sequence[str]] = ("numbered",)
 
     def why_not(self, case: Case) -> Unscored | None:
-        if why := why_unanswered(case.record):
-            return why
+        return _why_nothing_said(case) or self._why_no_context(case)
+
+    def _why_no_context(self, case: Case) -> Unscored | None:
         if context_passages(case, self.context):
             return None
         return NO_CONTEXT if self.context == "retrieved" else NO_DATA_CONTEXT
@@ -72,7 +74,7 @@ class ContextRecallJudge(FaithfulnessJudge):
     needs: ClassVar[Sequence[str]] = ("numbered",)
 
     def why_not(self, case: Case) -> Unscored | None:
-        return _why_no_gold(case) or super().why_not(case)
+        return _why_no_gold(case) or self._why_no_context(case)
 
 
 @dataclass(kw_only=True)
@@ -125,7 +127,7 @@ class AnswerRelevancyJudge(ItemizedJudge):
     extra: ClassVar[Sequence[str]] = ()
 
     def why_not(self, case: Case) -> Unscored | None:
-        return why_unanswered(case.record)
+        return _why_nothing_said(case)
 
     def sources(self, case: Case) -> Sources:
         return {"answer": {1: case.record.answer or ""}}
@@ -139,6 +141,11 @@ def average_precision(relevant: Sequence[bool]) -> float:
     """
     shares = [sum(relevant[: place + 1]) / (place + 1) for place, hit in enumerate(relevant) if hit]
     return math.fsum(shares) / len(shares) if shares else 0.0
+
+
+def _why_nothing_said(case: Case) -> Unscored | None:
+    why = why_unanswered(case.record)
+    return NO_STATEMENTS if why is None and declines(case.record.answer or "", DECLINING_PATTERNS) else why
 
 
 def _why_no_gold(case: Case) -> Unscored | None:

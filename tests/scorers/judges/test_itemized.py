@@ -30,7 +30,9 @@ from replay.scorers.judges.turn_items import (
     NO_CONTEXT,
     NO_DATA_CONTEXT,
     NO_PASSAGES,
+    NO_STATEMENTS,
     UNANSWERABLE,
+    AnswerRelevancyJudge,
     ContextPrecisionJudge,
     ContextRecallJudge,
     FaithfulnessJudge,
@@ -109,8 +111,9 @@ async def test_evidence_that_is_not_there_is_asked_for_again_and_then_left_out(n
     assert len(server.bodies) == 2
     faults = named.complaint.count(";") + 1
     sound = len(named.items) - 1
-    assert verdict.values == (pytest.approx({"": named.without}) if faults <= sound else {"": UNSOUND})
-    assert verdict.flags == ({LEFT_OUT: faults} if faults <= sound else {})
+    enough = sound >= 2 * faults
+    assert verdict.values == (pytest.approx({"": named.without}) if enough else {"": UNSOUND})
+    assert verdict.flags == ({LEFT_OUT: faults} if enough else {})
 
 
 @every_judge
@@ -177,12 +180,21 @@ async def test_when_asking_again_fails_the_first_reply_counts_as_far_as_it_holds
 
 
 @every_judge
-async def test_more_unsound_items_than_sound_ones_give_no_number(named):
-    ask = RecordingAsk(always(named.reply([named.unsound] * 4 + named.items[1:2])))
+async def test_more_than_a_third_unsound_give_no_number(named):
+    ask = RecordingAsk(always(named.reply([named.unsound, *named.items[1:2]])))
     opinion = await named.judge(tries=1).opinion(named.case, ask)
 
     assert (opinion.values, opinion.flags) == ({"": UNSOUND}, ())
     assert len(ask.asked) == 1
+
+
+async def test_a_reply_that_takes_everything_back_is_no_better():
+    named = NAMED[0]
+    replies = iter([named.unsound_reply, named.reply([])])
+    ask = RecordingAsk(lambda step, prompt: ChatReply(text=next(replies)))
+    opinion = await named.judge().opinion(named.case, ask)
+
+    assert opinion.values == pytest.approx({"": named.without})
 
 
 def test_no_item_counts_twice():
@@ -261,6 +273,10 @@ def test_what_has_nothing_to_judge_by_is_not_judged():
     for judge in (ContextPrecisionJudge(), ContextRecallJudge()):
         assert judge.why_not(no_gold) == Unscored(reason="no gold answer")
         assert judge.why_not(turn_case(gold_answers=("CANNOTANSWER",))) == UNANSWERABLE
+    declined = turn_case(answer="I don't know.")
+    for named in NAMED[:4]:
+        says_nothing = named.judge in (FaithfulnessJudge, AnswerRelevancyJudge)
+        assert named.judge().why_not(declined) == (NO_STATEMENTS if says_nothing else None)
     failed = turn_case(answer=None, outcome="timed-out")
     for named in NAMED[:4]:
         assert named.judge().why_not(failed) == Unscored(reason="not answered: timed-out")
