@@ -226,6 +226,7 @@ def _judged(
         name=panel.name,
         signature=panel.signature,
         units={column: output.unit for column, output in panel.columns.items()},
+        lower_is_better=tuple(c for c, output in panel.columns.items() if output.lower_is_better),
         tally=tally,
         spread={column: spread for column, spread in spreads.items() if spread},
         flags=flags,

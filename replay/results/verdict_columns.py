@@ -42,7 +42,11 @@ def judged_of(store: RunStore) -> list[JudgeSummary]:
 def verdict_scores(store: RunStore) -> dict[str, StoredScorer]:
     """Return a scorer for each of the judges' columns, by the column's name."""
     return {
-        column: StoredScorer(signature=one.signature, unit=unit, lower_is_better=unit in COSTS)
+        column: StoredScorer(
+            signature=one.signature,
+            unit=unit,
+            lower_is_better=unit in COSTS or column in one.lower_is_better,
+        )
         for one in judged_of(store)
         for column, unit in one.units.items()
     }

@@ -372,6 +372,10 @@ def judged_document(judged: Sequence[PanelVerdicts]) -> ReportDocument:
                 for reason, count in reasons.items()
             ]
         said += [f"judge {found.panel.name}: {sentence}" for sentence in found.tally.sentences()]
+        flagged = [verdict.flags for verdict in found.verdicts.values()]
+        for flag, times in sum(flagged, Counter[str]()).items():
+            items = count_text(sum(flag in flags for flags in flagged), "item")
+            said.append(f"judge {found.panel.name}: {flag}: {count_text(times, 'time')} in {items}.")
     columns = [column("column", names, left=True), column("items", counts), column("mean", means)]
     table = ReportSection(name="means", blocks=[Table(columns=lambda _: columns)])
     signatures = signatures_section({found.panel.name: found.panel.signature for found in judged})

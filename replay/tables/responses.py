@@ -9,20 +9,23 @@ and before it User and System take turns, backwards from the last utterance, whi
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from msgspec.structs import replace
+
 from replay.core.asking.estimate import CostEstimate
 from replay.core.asking.tally import AskTally
-from replay.core.conversation import Conversation, Turn
+from replay.core.conversation import Conversation, Passage, Turn
 from replay.core.errors import DatasetError, InputError
 from replay.core.record import TurnRecord
 from replay.datasets.tables import DataTable, TableRow, read_table
 from replay.scorers.judges.dry_run import estimate
-from replay.scorers.judges.judge import Case, Level
+from replay.scorers.judges.judge import RECORDED, Case, Level
 from replay.scorers.judges.judging import judge_all, ready_cases
 from replay.scorers.judges.panel import Panel, Verdict
 from replay.scorers.scorer import Unscored
@@ -100,7 +103,7 @@ def dialogue_case(
         records=tuple(
             TurnRecord(
                 system=system,
-                policy="recorded",
+                policy=RECORDED,
                 conversation=id,
                 depth=depth,
                 turn=one.id,
@@ -159,21 +162,36 @@ def _table(table: DataTable) -> Iterator[RecordedResponse]:
         raise DatasetError(
             f"has no recorded responses (found: {', '.join(table.columns)}); expected a column "
             "response, with context (lines that begin with User: or System:) or question, and, where there "
-            "are any, id, system, fact and gold",
+            "are any, id, system, fact, gold and passages",
             path=str(table.path),
         )
     for number, row in enumerate(table.rows, 1):
         lines = _spoken(_text(row, "context")) if row.cells.get("context") else []
         lines += [("User", _text(row, "question"))] if row.cells.get("question") else []
+        id, system = str(row.cells.get("id") or number), str(row.cells.get("system") or "")
+        if lines and not row.cells.get("response") and not row.cells.get("question"):
+            case = dialogue_case(id, lines, None, system=system)
+            yield RecordedResponse(id=id, system=system, level="dialogue", case=case)
+            continue
         gold = row.cells.get("gold")
         yield _response(
-            str(row.cells.get("id") or number),
+            id,
             lines,
             _text(row, "response"),
             _fact(row.cells.get("fact")),
-            str(row.cells.get("system") or ""),
+            system,
             gold_answers=(str(gold),) if gold else (),
+            passages=_passages(row),
         )
+
+
+def _passages(row: TableRow) -> tuple[Passage, ...]:
+    """Return the retrieved passages: the texts of a list, or one text that empty lines divide."""
+    value = row.cells.get("passages") or []
+    texts = re.split(r"\n\s*\n", value) if isinstance(value, str) else value
+    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+        raise row.place.error("is no text and no list of texts", "passages")
+    return tuple(Passage(id=str(n), text=text.strip()) for n, text in enumerate(texts, 1) if text.strip())
 
 
 def _response(
@@ -183,8 +201,12 @@ def _response(
     fact: str | None,
     system: str,
     gold_answers: tuple[str, ...] = (),
+    passages: tuple[Passage, ...] = (),
 ) -> RecordedResponse:
     case = dialogue_case(id, lines, text.strip(), system=system, fact=fact, gold_answers=gold_answers)
+    if passages:
+        judged = replace(case.record, passages=passages)
+        case = Case(conversation=case.conversation, records=(*case.records[:-1], judged))
     return RecordedResponse(id=id, system=system, level="turn", case=case)
 
 

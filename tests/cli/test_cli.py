@@ -307,10 +307,13 @@ def test_every_shipped_scenario_is_sound(folder, name):
     assert done.returncode == 0, done.stderr
 
 
-def test_the_scenario_of_all_metrics_has_all_scorers_and_judges():
+def test_the_scenario_of_all_metrics_has_all_scorers():
     file = read_scenario(find_scenario("metrics"))
     assert {choice.name for choice in file.scenario.scorers} == set(available("scorers"))
-    # A rubric is the data's: what one of its turns expects. So is a goal.
-    assert {judge.name for judge in file.scenario.judges} | {"rubric", "goal_reached"} == set(
-        available("judges")
-    )
+
+
+def test_two_scenarios_have_all_judges():
+    """But those that need a rubric or a goal in the data, or a user who answers what the system says."""
+    files = [read_scenario(find_scenario(name)) for name in ("judges", "judges-by-name")]
+    named = {judge.name for file in files for judge in file.scenario.judges}
+    assert named | {"rubric", "goal_reached", "user_frustration"} == set(available("judges"))

@@ -95,6 +95,23 @@ async def test_a_missing_fact_is_a_reason_and_dialogues_have_judges_of_their_own
     assert "Are you\nbored?" in server.prompts[0]
 
 
+async def test_what_was_doubtful_is_counted(tmp_path):
+    """A judge by name leaves out what it quotes from nowhere."""
+    write(tmp_path / "usr.json", USR)
+    items = [{"quote": quote, "relevant": True} for quote in ("great", "great !", "grand")]
+    async with judge_server(json.dumps({"statements": items})) as server:
+        judge = judge_of(server, tmp_path, "answer_relevancy")
+        done = await run("judge-file", "usr.json", "--judge", judge, "--out", "s.csv", folder=tmp_path)
+
+    assert done.returncode == 0, done.stderr
+    good, bad = rows_of(tmp_path / "s.csv")
+    assert good["answer_relevancy"] == "1.0"
+    reason = "the judge's evidence isn't in what it was shown"
+    assert json.loads(bad["Unscored"]) == {"answer_relevancy": reason}
+    text = " ".join(done.stdout.split())
+    assert "an item whose evidence isn't in what the judge was shown, left out: 1 time in 1 item." in text
+
+
 async def test_where_no_judge_gives_a_number_the_command_fails_and_the_reasons_are_kept(tmp_path):
     write(tmp_path / "usr.json", USR)
     async with judge_server("very good") as server:

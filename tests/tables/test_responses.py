@@ -105,6 +105,28 @@ def test_any_table_with_responses(tmp_path):
     assert (one.system, other.system, other.id) == ("x", "y", "b")
 
 
+def test_a_table_has_passages_and_whole_dialogues_too(tmp_path):
+    path = tmp_path / "answers.jsonl"
+    path.write_text(
+        '{"id": "a", "question": "Who?", "response": "Alice.", "passages": ["Alice built it.", "A cat."]}\n'
+        '{"id": "b", "context": "User: Hi.\\nSystem: Hello.\\nUser: Bye.\\nSystem: Bye."}\n'
+        '{"id": "c", "question": "Who?", "response": "Al.", "passages": "Alice built it.\\n \\nA cat.\\n"}\n',
+        "utf-8",
+    )
+    listed, dialogue, text = read_responses(path)
+
+    assert [one.text for one in listed.case.record.passages] == ["Alice built it.", "A cat."]
+    assert listed.case.record.passages == text.case.record.passages
+    assert (dialogue.level, len(dialogue.case.records), dialogue.case.record.answer) == (
+        "dialogue",
+        2,
+        "Bye.",
+    )
+    path.write_text('{"id": "a", "question": "Who?", "response": "Alice.", "passages": [1]}\n', "utf-8")
+    with pytest.raises(DatasetError, match=r"passages: is no text and no list of texts"):
+        read_responses(path)
+
+
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [

@@ -6,6 +6,7 @@ import json
 from collections.abc import Collection
 from typing import Any, NoReturn
 
+NO_OBJECT = "the reply holds no JSON object"
 _PLACES_TRIED = 1000
 """Opening braces at which a JSON object is looked for; bounds the work on a reply full of them."""
 
@@ -54,7 +55,7 @@ def json_problem(text: str) -> str:
     """Return why no JSON object could be read from *text*, in words that a model can act on."""
     place = text.find("{")
     if place < 0:
-        return "the reply holds no JSON object"
+        return NO_OBJECT
     try:
         _DECODER.raw_decode(text, place)
     except json.JSONDecodeError as error:
@@ -65,4 +66,4 @@ def json_problem(text: str) -> str:
         return "the object is nested too deeply"
     except ValueError:  # more digits than Python reads
         return "the object holds a number that is too long"
-    return "the reply holds no JSON object"
+    return NO_OBJECT

@@ -205,9 +205,14 @@ def _parameters(factory: Factory) -> Mapping[str, inspect.Parameter]:
 
 
 def _annotations(factory: Factory) -> dict[str, Any]:
-    target = factory.__init__ if inspect.isclass(factory) else factory
+    target, names = factory, None
+    if inspect.isclass(factory):
+        target = factory.__init__
+        # A dataclass has its bases' fields too, whose annotations are written in the words of their modules.
+        modules = [vars(sys.modules.get(base.__module__, typing)) for base in reversed(factory.__mro__)]
+        names = {name: value for module in modules for name, value in module.items()}
     try:
-        return typing.get_type_hints(target, include_extras=True)
+        return typing.get_type_hints(target, localns=names, include_extras=True)
     except (NameError, TypeError) as error:
         raise PluginError(f"{factory!r} has an annotation that can't be read: {error}") from error
 

@@ -27,6 +27,8 @@ verdict stands at the conversation's last turn."""
 Voting = Literal["majority", "mean"]
 """How several voters become one number: by majority for yes and no, by the mean on a scale."""
 Value = float | Unscored
+RECORDED = "recorded"
+"""The policy of turns that a file holds: the user's words there answer those of the judged system."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +84,7 @@ class Output:
     voting: Voting
     unit: str = SHARE
     """``share``, or empty for points on a scale."""
+    lower_is_better: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

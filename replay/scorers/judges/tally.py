@@ -71,6 +71,8 @@ class JudgeSummary:
     signature: str
     units: Mapping[str, str]
     """What each of its columns counts in, in the order of the columns."""
+    lower_is_better: tuple[str, ...] = ()
+    """Those of the columns of which less is better."""
     tally: AskTally = field(default_factory=AskTally)
     spread: Mapping[str, Spread] = field(default_factory=dict)
     """By column; empty with a single repeat."""

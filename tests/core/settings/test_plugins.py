@@ -101,6 +101,22 @@ def test_objects_are_found_in_files_and_modules(tmp_path):
     assert load_object("replay.core.history:Exchange", tmp_path).__name__ == "Exchange"
 
 
+def test_a_dataclass_has_the_settings_of_its_bases_too(tmp_path):
+    """Whose annotations name what only their own modules import."""
+    (tmp_path / "mine.py").write_text(
+        "from __future__ import annotations\n"
+        "from dataclasses import dataclass\n"
+        "from replay.scorers.judges.correctness import CorrectnessJudge\n"
+        "@dataclass(kw_only=True)\n"
+        "class Mine(CorrectnessJudge):\n"
+        "    more: int = 1\n"
+    )
+    (tmp_path / "own.txt").write_text("{{ predicted }}?")
+    settings = {"prompt": "own.txt", "more": 2}
+    made = build(load_object("mine.py:Mine", tmp_path), settings, folder=tmp_path)
+    assert (made.more, made.prompt) == (2, tmp_path / "own.txt")
+
+
 @pytest.mark.parametrize(
     ("target", "kind", "words"),
     [

@@ -91,6 +91,23 @@ async def test_a_verdict_is_kept_with_its_evidence_and_read_by_any_program(folde
     assert len(rows) == 2 * TURNS
 
 
+async def test_a_judge_may_give_numbers_of_which_less_is_better(folder):
+    (folder / "less.py").write_text(
+        "from replay.scorers.judges.correctness import CorrectnessJudge\n"
+        "from replay.scorers.judges.judge import Output\n"
+        "class Less(CorrectnessJudge):\n"
+        "    outputs = (Output(voting='majority', lower_is_better=True),)\n"
+    )
+    async with judge_server(by_depth) as server:
+        judges = ({f"{folder}/less.py:Less": server.settings()}, {"correctness": server.settings()})
+        run = await run_async(scenario(folder, *judges), runs=folder / "runs")
+
+    assert {name: one.lower_is_better for name, one in run.scorers().items() if name != "em"} == {
+        "Less": True,
+        "correctness": False,
+    }
+
+
 async def test_a_judge_that_fails_stops_nothing_and_is_reported(folder):
     async with judge_server(lambda prompt, number: broken(400)) as server:
         settings = {**server.settings(), "backoff_s": 0.0}

@@ -6,6 +6,7 @@ import pytest
 
 from replay.core.settings.plugins import available
 from replay.runs import launch
+from tests.scorers.judges.named import NAMED
 
 
 @pytest.fixture(scope="module")
@@ -17,9 +18,10 @@ def run(tmp_path_factory):
 
 
 def test_it_uses_every_judge_and_all_of_them_find_something(run):
-    """But those of rubrics and of goals, which judge what the data asks for."""
+    """But those of rubrics and of goals, which judge what the data asks for, and those in judges-by-name."""
     used = {choice.name for choice in run.scenario().scenario.judges}
-    assert used == set(available("judges")) - {"rubric", "goal_reached"}
+    by_name = {named.judge.kind for named in NAMED}
+    assert used == set(available("judges")) - {"rubric", "goal_reached"} - by_name
 
     table = run.depth_table(resamples=0)
     totals = table[table["depth"].isna()]
@@ -55,3 +57,25 @@ def test_the_same_replies_give_the_same_numbers(run, tmp_path):
 
     assert run.depth_table(resamples=0)["correctness"].equals(again.depth_table(resamples=0)["correctness"])
     assert run.depth_table(resamples=0)["geval.mean"].equals(again.depth_table(resamples=0)["geval.mean"])
+
+
+def test_judges_by_name_are_played_offline_too(tmp_path):
+    """With a list that breaks off and is asked for again, and a quote from nowhere that is left out."""
+    run = launch.run("judges-by-name", runs=tmp_path / "runs")
+    table = run.depth_table(resamples=0)
+    (total,) = table[table["depth"].isna()].to_dict("records")
+
+    assert {column: total[column] for one in run.judged() for column in one.units} == pytest.approx(
+        {
+            "faithfulness": 1,
+            "answer_relevancy": 3 / 9,
+            "context_precision": (1 + 1 + 1 / 2 + 1 / 3 + 1 / 2 + 1 / 3 + 1 / 2 + 1) / 8,
+            "context_recall": 1,
+            "completeness": 4 / 9,
+            "knowledge_retention": 1,
+            "role_adherence": 8 / 9,
+        }
+    )
+    (faithfulness, *others) = run.judged()
+    assert (faithfulness.tally.asks, len(faithfulness.flags)) == (9 + 2, 1)
+    assert not any(one.flags for one in others)
