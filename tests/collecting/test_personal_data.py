@@ -50,6 +50,9 @@ def found(text: str, before: str = "", rules: PersonalDataRules | None = None) -
             [("name", "Whitfield"), ("name", "Oluwaseun Adebayo")],
         ),
         ("Please ask Zorblatt about it.", [("name", "Zorblatt")]),
+        ("can @ravi_o and @mei see it?", [("number", "ravi_o"), ("name", "mei")]),
+        ("cc @Ravi Okonkwo", [("name", "Ravi"), ("name", "Okonkwo")]),
+        ("@here: use @dataclass(frozen=True) and @angular/core", []),
     ],
 )
 def test_each_kind_is_found(text, expected):
