@@ -75,6 +75,7 @@ from .runs.launch import (
     run_async as run_async,
 )
 from .runs.logged_drift import LoggedDrift as LoggedDrift, drift as drift
+from .runs.logged_leaning import LoggedLeaning as LoggedLeaning, leaning as leaning
 from .scorers.reference_score import why_unanswered as why_unanswered, why_unscored as why_unscored
 from .scorers.scorer import Scorer as Scorer, Unscored as Unscored
 

@@ -74,6 +74,7 @@ def rewrite(
     from replay.coreference.wording.rewriting import MIN_PROBABILITY
     from replay.coreference.wording.standalone import evidence, standalone_questions, with_standalone
     from replay.datasets.loading import expand, read_conversations
+    from replay.report.numbers import count_text
 
     folder = Path.cwd()
     made = _resolver(resolver, folder)
@@ -109,7 +110,7 @@ def rewrite(
     write_lines(lines(), out)
     for error in skipped:
         echo(f"skipped: {error}", err=True)
-    echo(f"{questions} questions, {rewritten} rewritten with {made.signature}", err=True)
+    echo(f"{count_text(questions, 'question')}, {rewritten:,} rewritten with {made.signature}", err=True)
     for reason, count in not_judged.most_common():
         echo(f"{count} left as they are: {reason}", err=True)
 

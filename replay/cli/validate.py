@@ -131,7 +131,10 @@ class _Data:
     def remarks(self) -> Iterator[str]:
         if self._recorded:
             lost = f", {self._unanswered} of them left out for want of an answer" if self._unanswered else ""
-            yield f"after {self._recorded} turns that are shown as recorded{lost}"
+            from replay.report.numbers import count_text
+
+            turns = count_text(self._recorded, "turn", ("that is", "that are"))
+            yield f"after {turns} shown as recorded{lost}"
         if self._calls:
             yield f"{self._calls:,} call{'s' * (self._calls != 1)} of tools recorded"
         yield from self._left_out.remarks()

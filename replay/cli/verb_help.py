@@ -120,7 +120,7 @@ VERB_HELP: dict[str, VerbHelp] = {
         "Say which questions drifted in conversations played elsewhere.",
         (
             "replay drift logs.jsonl --gold recorded.jsonl",
-            "replay drift 'logs/*.jsonl' --gold recorded.jsonl --out drift.jsonl",
+            "replay drift 'logs/*.jsonl' --out leaning.jsonl",
         ),
     ),
     "rewrite": VerbHelp(

@@ -29,6 +29,7 @@ from replay.coreference.reading.language import ENGLISH_ONLY, language_of
 from replay.datasets.loading import read_conversations
 from replay.datasets.native import native_line, write_native
 from replay.datasets.reader import Reader
+from replay.report.numbers import count_text
 from replay.scenario.shipped import starter_scenario
 
 _EXTRA = ("datasketch", "faker", "phonenumbers", "stdnum", "symspellpy")
@@ -91,7 +92,7 @@ def collect(
 
     resolver = EmbeddedResolver()
     count = min(settings.read, sum(one.depth > 1 for one in differing))
-    on_progress(f"reading what the questions of {count} conversations lean on")
+    on_progress(f"reading what the questions of {count_text(count, 'conversation')} lean on")
     weighed = read_leaning(differing, settings.read, rng, lambda one: leaning_depths(one, resolver))
 
     on_progress("replacing personal data")
@@ -193,7 +194,7 @@ def leaks(conversation: Conversation, values: Sequence[ReplacedValue]) -> bool:
 
 def _reasons(dropped: Counter[str], count: int) -> str:
     said = ", ".join(f"{number} {reason}" for reason, number in (+dropped).items())
-    return f"{count} conversations were read{f'; {said}' if said else ''}"
+    return f"{count_text(count, 'conversation', ('was', 'were'))} read{f'; {said}' if said else ''}"
 
 
 def _write(suite: CollectedSuite) -> None:

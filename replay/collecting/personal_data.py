@@ -48,6 +48,10 @@ class PersonalDataRules:
 
 
 _EMAIL = re.compile(r"[\w.+%'’-]*[\w+%-]@(?:[\w-]+\.)+[^\W\d_]{2,}")
+_HANDLE = re.compile(
+    r"(?<![\w@./])@(?!(?:here|channel|everyone|all|media|import)\b)([^\W\d_][\w.-]*\w)(?![\w/(])"
+)
+"""A decorator or a package in code is none."""
 _URL = re.compile(r"\b[a-z][a-z0-9+.-]*://[^\s<>\"'|\])}]+", re.IGNORECASE)
 _IP4 = re.compile(r"(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?![\w]|\.\d)")
 _IP6 = re.compile(r"(?<![\w:.])(?:[0-9a-f]{0,4}:){2,7}[0-9a-f]{0,4}(?![\w:])", re.IGNORECASE)
@@ -243,6 +247,12 @@ def _emails(text: str, before: str) -> _Spans:
     return (PersonalSpan(*match.span(), "email") for match in _EMAIL.finditer(text))
 
 
+def _handles(text: str, before: str) -> _Spans:
+    """Yield who is called by an @, as in chats: a name if it is one of letters, else an identifier."""
+    for match in _HANDLE.finditer(text):
+        yield PersonalSpan(*match.span(1), "name" if re.fullmatch(r"[^\W\d_]+", match[1]) else "number")
+
+
 def _ips(text: str, before: str) -> _Spans:
     for pattern in (_IP4, _IP6):
         for match in pattern.finditer(text):
@@ -373,7 +383,7 @@ def _keyed_values(text: str, before: str) -> _Spans:
 
 
 _FINDERS: tuple[Callable[[str, str], _Spans], ...] = (
-    _secrets, _keyed_values, _emails, _ips, _accounts, _birth_dates, _national_ids, _cards,
-    partial(_find_cued, _SURE_CUES), _phones, _addresses, partial(_find_cued, _CUES), _numbers,
+    _secrets, _keyed_values, _emails, _handles, _ips, _accounts, _birth_dates, _national_ids,
+    _cards, partial(_find_cued, _SURE_CUES), _phones, _addresses, partial(_find_cued, _CUES), _numbers,
 )  # fmt: skip
 """In this order: what an earlier one has found is not looked at by a later one."""

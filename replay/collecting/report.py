@@ -16,6 +16,7 @@ from replay.core.conversation import Conversation
 from replay.report.columns import column
 from replay.report.document import ItemList, Paragraph, ReportDocument, ReportSection, Table, notes_section
 from replay.report.markdown import document_markdown
+from replay.report.numbers import count_text
 from replay.report.printing import VisibleConsole
 from replay.report.text import print_titled
 
@@ -78,9 +79,9 @@ def suite_document(suite: CollectedSuite) -> ReportDocument:
     """Return what was collected as a document."""
     read, taken = len(suite.depths), len(suite.taken)
     turns = sum(len(one.turns) for one in suite.conversations)
-    lead = (
-        f"{taken:,} of {read:,} conversations were taken, with {turns:,} turns; seed {suite.settings.seed}."
-    )
+    were = "was" if taken == 1 else "were"
+    with_turns = f"with {count_text(turns, 'turn')}; seed {suite.settings.seed}."
+    lead = f"{taken:,} of {count_text(read, 'conversation')} {were} taken, {with_turns}"
     sections = [
         ReportSection(name="lead", blocks=[Paragraph([lead])]),
         ReportSection(name="depths", title="By depth", blocks=[_depths(suite)]),

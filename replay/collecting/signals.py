@@ -10,11 +10,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from replay.core.conversation import Conversation
+from replay.coreference.leaning import find_leaning
 from replay.coreference.reading.resolver import Resolver
-from replay.coreference.wording.standalone import standalone_questions
 
-LEAST_PROBABILITY = 0.5
-"""How probable it must be that a question is better with what it leans on put in."""
 DEPTH_BANDS = ((1, 1), (2, 3), (4, 6), (7, 12), (13, None))
 _VERDICT = re.compile(
     r"feedback|thumb|vote|rating|score|csat|success|passed|resolved|correct|evaluation|label|helpful"
@@ -103,14 +101,7 @@ def _is_bad(name: str, value: Any) -> bool:
 
 def leaning_depths(conversation: Conversation, resolver: Resolver) -> tuple[int, ...]:
     """
-    Return the depths of the questions that lean on an earlier answer, as *resolver* reads the recorded
-    history.
+    Return the depths of the questions that lean on an earlier answer and would mean something else if it were
+    wrong, as *resolver* reads the recorded history.
     """
-    return tuple(
-        question.depth
-        for question in standalone_questions(conversation, resolver)
-        if any(
-            reading.antecedent and reading.source == "answer" and reading.worth >= LEAST_PROBABILITY
-            for reading in question.readings
-        )
-    )
+    return tuple(one.depth for one in find_leaning(conversation, resolver) if one.at_risk)

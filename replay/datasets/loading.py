@@ -17,6 +17,7 @@ from replay.datasets.data_file import check_is_plain, is_folder, missing, open_d
 from replay.datasets.json_rows import check_is_json
 from replay.datasets.place import SourceLocation
 from replay.datasets.reader import Reader, SetReader
+from replay.datasets.slack import NAME as SLACK, is_slack_export
 from replay.datasets.validation import check
 
 HEAD_BYTES = 64 * 1024
@@ -25,7 +26,8 @@ HEAD_BYTES = 64 * 1024
 
 def expand(patterns: Sequence[str], folder: Path) -> list[Path]:
     """
-    Return the files that *patterns* name: paths, glob patterns, or folders that hold a saved data set.
+    Return the files that *patterns* name: paths, glob patterns, or folders that hold a saved data set. An
+    export of Slack is one path, folder or archive.
 
     In the order of the patterns, and in alphabetical order within one; a file that two patterns match
     is there once.
@@ -43,6 +45,9 @@ def expand(patterns: Sequence[str], folder: Path) -> list[Path]:
             raise DatasetError(f"can't be looked for: {reason}", path=pattern[:100]) from error
         if saved := dataset_files(path):
             found.update(dict.fromkeys(saved))
+            continue
+        if path.is_dir() and is_slack_export(path):
+            found.setdefault(path)
             continue
         if not path.is_dir() and (path.exists() or not glob.has_magic(pattern)):
             if not path.exists():
@@ -228,6 +233,8 @@ def _recognized(path: Path, readers: Mapping[str, Reader]) -> Reader:
         raise DatasetError(
             f"is a pipe or device, whose format can't be told beforehand; {_name_it(readers)}", path=str(path)
         )
+    if is_slack_export(path):
+        return readers[SLACK]
     with open_data(path) as stream:
         head = stream.read(HEAD_BYTES)
     check_is_plain(head, path)

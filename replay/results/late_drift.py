@@ -26,6 +26,7 @@ from replay.play.first_failure import first_failure, gather_or_cancel
 from replay.play.play import Play
 from replay.play.turn_record import played_turn, unasked_turn
 from replay.policies.policy import Policy, asking
+from replay.report.numbers import count_text
 from replay.scenario.assembly import Assembly
 from replay.store.late_drift import (
     PlayLocation,
@@ -216,4 +217,4 @@ def late_drift_remarks(store: RunReader) -> list[str]:
     if not waiting or store.fact(SAMPLE):
         return []
     way_on = f"`replay resume {store.folder}` goes on with it"
-    return [f"{waiting:,} turns are still to be looked at for drift; {way_on}."]
+    return [f"{count_text(waiting, 'turn', ('is', 'are'))} still to be looked at for drift; {way_on}."]

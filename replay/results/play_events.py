@@ -98,8 +98,8 @@ def kept_answers_remarks(store: RunStore) -> list[str]:
     problems = dict.fromkeys(event["message"] for event in store.events(_PROBLEM))
     return [
         *(
-            f"{system}: {cached:,} of {answers:,} answers came from the cache: they were not asked for, "
-            "have no times and cost nothing."
+            f"{system}: {cached:,} of {count_text(answers, 'answer')} came from the cache: they were "
+            "not asked for, have no times and cost nothing."
             for system, cached, answers in counts
             if cached
         ),

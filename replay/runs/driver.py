@@ -65,7 +65,7 @@ async def drive(
         ScenarioError: the policy or the drift detection can't be built.
     """
     builder = PartBuilder(Path(folder))
-    section = _drift_section({"nlp_workers": 0, **(drift or {})})
+    section = drift_section({"nlp_workers": 0, **(drift or {})})
     choices = _choices("policies", [policy])
     with code_may_run():
         service = builder.service(section)
@@ -78,7 +78,13 @@ async def drive(
         yield ConversationDriver(built, choices[0].label, system, on_failure, Path(folder))
 
 
-def _drift_section(drift: Mapping[str, Any]) -> DriftSection:
+def drift_section(drift: Mapping[str, Any]) -> DriftSection:
+    """
+    Return the section ``drift`` of a scenario.
+
+    Raises:
+        ScenarioError: it has faults.
+    """
     content = with_names(drift)
     try:
         return DriftSection.model_validate(content)

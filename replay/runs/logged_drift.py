@@ -124,7 +124,7 @@ def drift(gold: Any, own: Any, *, drift: Mapping[str, Any] | None = None) -> Log
         ScenarioError: *drift* has faults.
         ResolverError: the resolver failed.
     """
-    pairs, left_out = _pairs(list(_talks(gold, "gold")), list(_talks(own, "own")))
+    pairs, left_out = _pairs(list(logged_conversations(gold, "gold")), list(logged_conversations(own, "own")))
     judging = _judged(pairs, left_out, drift)
     try:
         asyncio.get_running_loop()
@@ -134,7 +134,13 @@ def drift(gold: Any, own: Any, *, drift: Mapping[str, Any] | None = None) -> Log
         return thread.submit(run_for_library, judging).result()
 
 
-def _talks(given: Any, name: str) -> Iterable[Conversation]:
+def logged_conversations(given: Any, name: str) -> Iterable[Conversation]:
+    """
+    Return the conversations that are *given*: a file or glob pattern, conversations, or a DataFrame.
+
+    Raises:
+        InputError: they can't be read; a table is called *name* then.
+    """
     if isinstance(given, str | Path):
         return read_conversations(expand([str(given)], Path.cwd()), reader=None, on_bad=None, limit=None)
     if hasattr(given, "itertuples"):

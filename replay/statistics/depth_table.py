@@ -210,7 +210,11 @@ def _check_depths(records: Sequence[TurnRecord], conversations: Mapping[str, int
     for record in records:
         length = conversations.get(record.conversation)
         if length is None or not 1 <= record.depth <= length:
-            known = "is not among the conversations" if length is None else f"has {length} turns"
+            known = (
+                "is not among the conversations"
+                if length is None
+                else f"has {length} turn{'s' * (length != 1)}"
+            )
             raise RunError(
                 f'turn {record.depth} of conversation "{record.conversation}" is recorded, but it {known}; '
                 "the run's database is damaged, or somebody has changed it"

@@ -18,7 +18,7 @@ from replay.core.conversation import Conversation, Turn
 from replay.core.record import TurnRecord
 from replay.core.safe_text import ClippedText
 from replay.report.charts import Style, group_label, styles
-from replay.report.numbers import number
+from replay.report.numbers import count_text, number
 from replay.report.script_tables import ending_text
 from replay.results.checking import CHECKS
 from replay.results.repeats import repeats_of
@@ -90,7 +90,7 @@ class PlaysView:
         passed = self.passed.get(_turn_key(record), ())
         answers = len({one.record.answer for one in plays if one.record.answer is not None})
         alike = {0: "no answer", 1: "always the same answer"}.get(answers, f"{answers} answers")
-        return f"{len(plays)} plays: {', '.join([*passed, alike])}"
+        return f"{count_text(len(plays), 'play')}: {', '.join([*passed, alike])}"
 
 
 def plays_view(

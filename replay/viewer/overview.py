@@ -193,7 +193,7 @@ def _players(players: Sequence[Mapping[str, Any]] | None) -> Iterable[Fact]:
     for one in players or ():
         rate = f", {one['turns_per_s']:.0f}/s" if one["turns_per_s"] else ""
         state = "" if one["state"] == "playing" else f", {one['state']}"
-        yield Fact(f"Played by {one['name']}", f"{one['turns']:,} turns{rate}{state}")
+        yield Fact(f"Played by {one['name']}", f"{count_text(one['turns'], 'turn')}{rate}{state}")
 
 
 def _count_facts(progress: PlayProgress, turns: int, rows: Sequence[OutcomeRow]) -> Iterable[Fact]:

@@ -52,3 +52,24 @@ def test_a_section_that_is_none_is_refused(folder: Path, section: str) -> None:
 
     assert done.returncode == 2
     assert "--drift" in done.stderr
+
+
+def test_without_gold_the_log_alone_tells_what_is_at_risk(folder: Path) -> None:
+    done = replay_cli("drift", "t.csv", "--format", "csv", "--set", "columns={answer: gold}", cwd=folder)
+
+    assert done.returncode == 0, done.stderr
+    first, second = map(json.loads, done.stdout.splitlines())
+    assert (first["leans_on"], first["at_risk"]) == ("nothing", False)
+    assert (second["leans_on"], second["words"], second["turns_back"]) == ("answer", "Alice Okafor", 1)
+    assert second["at_risk"]
+    *_, total, summary, signature = done.stderr.splitlines()
+    assert total.split() == ["all", "2", "2", "1", "1", "50.0", "-"]
+    assert summary.startswith("1 of 2 questions (50 %) leans on an earlier answer")
+    assert signature.startswith("coref:embedded-")
+
+
+def test_settings_of_gold_without_gold_are_refused(folder: Path) -> None:
+    done = replay_cli("drift", "t.csv", "--gold-format", "csv", cwd=folder)
+
+    assert done.returncode == 2
+    assert "--gold" in done.stderr

@@ -67,6 +67,9 @@ def found(text: str, before: str = "", rules: PersonalDataRules | None = None) -
             "It is 445 Maple Drive, Fort Worth, Texas, 76165. I just moved.",
             [("address", "445 Maple Drive, Fort Worth, Texas, 76165")],
         ),
+        ("can @ravi_o and @mei see it?", [("number", "ravi_o"), ("name", "mei")]),
+        ("cc @Ravi Okonkwo", [("name", "Ravi"), ("name", "Okonkwo")]),
+        ("@here: use @dataclass(frozen=True) and @angular/core", []),
     ],
 )
 def test_each_kind_is_found(text, expected):

@@ -26,12 +26,27 @@ def test_a_documented_example_is_read_and_recognized(name, tmp_path):
     suffix, example = found.groups()
     path = tmp_path / f"example.{suffix}"
     path.write_text(example, encoding="utf-8")
+    head = path.read_bytes()
+    if name == "slack":
+        path, head = _slack_export(tmp_path, example), b""
 
     conversations = list(available("readers")[name].load()().read(path))
 
     assert conversations
     assert all(isinstance(conversation, Conversation) for conversation in conversations)
-    assert recognizers(path, path.read_bytes()) == [name]
+    assert recognizers(path, head) == [name]
+
+
+def _slack_export(folder: Path, day: str) -> Path:
+    files = {
+        "users.json": '[{"id": "UB", "is_bot": true}]',
+        "channels.json": "[]",
+        "support/2024-01-01.json": day,
+    }
+    for name, content in files.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(content, encoding="utf-8")
+    return folder
 
 
 @pytest.mark.parametrize("name", available("readers"))

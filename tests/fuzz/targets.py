@@ -7,7 +7,9 @@ user would have seen as a traceback.
 
 from __future__ import annotations
 
+import io
 import json
+import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -163,6 +165,32 @@ _LANGSMITH = {
     "outputs": {"generations": [[{"text": ODD}]]},
     "extra": {"metadata": {"thread_id": "c"}},
 }
+_COMMENT = {"author_id": 1, "public": True, "plain_body": ODD, "created_at": "2024-05-01T10:00:00Z"}
+_ZENDESK = {"id": 1, "requester_id": 1, "subject": ODD, "comments": [_COMMENT, _COMMENT | {"author_id": 2}]}
+_PART = {
+    "author": {"type": "user"},
+    "part_type": "comment",
+    "body": f"<p>{ODD}</p>",
+    "created_at": 1734537243,
+}
+_INTERCOM = {"id": "1", "source": _PART, "conversation_parts": {"conversation_parts": [_PART]}}
+_FRESHDESK = {
+    "id": 1,
+    "description": "<p>Who?</p>",
+    "conversations": [{"incoming": False, "private": False, "body_text": ODD}],
+}
+
+
+def _slack(*messages: dict[str, Any]) -> bytes:
+    """Return the archive of an export with one channel and one day."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("users.json", as_json([{"id": "UB", "is_bot": True}]))
+        archive.writestr("channels.json", as_json([{"id": "C1", "name": "help"}]))
+        archive.writestr("help/2024-01-01.json", as_json(messages))
+    return packed.getvalue()
+
+
 _QUAC_ARTICLE = {"title": "T", "section_title": "S", "background": "B", "paragraphs": [_QUAC_PARAGRAPH]}
 _CSV = (
     "conversation,turn,question,answer,passage,title\n"
@@ -183,6 +211,15 @@ GOOD_DATA: Mapping[str, Sequence[bytes]] = {
     "canard": [as_json(_CANARD_ROWS)],
     "cast": [as_json([_CAST_TOPIC]), as_json([_CAST_PATH, _CAST_PATH])],
     "ikat": [as_json([_IKAT_TOPIC])],
+    "zendesk": [_lines([_ZENDESK, _ZENDESK | {"id": 2}]), as_json({"tickets": [_ZENDESK]})],
+    "intercom": [_lines([_INTERCOM]), as_json({"conversations": [_INTERCOM]})],
+    "freshdesk": [_lines([_FRESHDESK])],
+    "slack": [
+        _slack(
+            {"ts": "1.0", "user": "U1", "text": f"<@UB> {ODD}", "thread_ts": "1.0"},
+            {"ts": "2.0", "user": "UB", "text": ODD, "thread_ts": "1.0"},
+        )
+    ],
     "csv": [_CSV.encode(), _CSV.replace("\n", "\r\n").encode()],
 }  # fmt: skip
 """Good files of each built-in format; a reader that is added later is tried with all of them."""

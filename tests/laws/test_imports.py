@@ -49,12 +49,13 @@ ROOMS = {
     "results": "core core/settings core/asking datasets store scorers scorers/checks scorers/judges "
     "statistics statistics/load coreference/reading coreference/service users policies "
     "play scenario/assertions scenario workers/cluster load report",
-    "runs": "core core/settings core/asking datasets store scorers statistics policies play "
-    "play/load scenario workers workers/cluster load report results",
+    "runs": "core core/settings core/asking datasets store scorers statistics coreference/verdict "
+    "coreference/service coreference policies play play/load scenario workers workers/cluster load "
+    "report results",
     "web": "core",
     "viewer": "core store scorers statistics statistics/load scenario/assertions scenario report results web",
     "tables": "core core/settings core/asking datasets scorers scorers/judges statistics report report/plots",
-    "collecting": "core core/settings datasets coreference/reading coreference/wording scenario report",
+    "collecting": "core core/settings datasets coreference/reading coreference scenario report",
     "collecting/review": "core core/settings datasets web collecting",
     "study": "core store statistics results",
     "study/presets": "core core/settings scorers statistics users report study",

@@ -295,11 +295,14 @@ def _cell(run: ScoredRun, column: ScoreColumn, depths: DepthRange, group: Group)
     scored = [i for i in cell if column.is_scored(i)]
     if not scored:
         reasons = dict.fromkeys(column.observed[i].reason for i in cell)
-        raise NotEvaluatedError(f"none of the {len(cell):,} turns at {depths} counts ({', '.join(reasons)})")
+        turns = "the only turn" if len(cell) == 1 else f"none of the {len(cell):,} turns"
+        counts = "doesn't count" if len(cell) == 1 else "counts"
+        raise NotEvaluatedError(f"{turns} at {depths} {counts} ({', '.join(reasons)})")
     if isinstance(column.scorer, TotalCost):
         unknown = sum(records[i].outcome == "answered" and not column.is_scored(i) for i in cell)
         if unknown:
-            raise NotEvaluatedError(f"{unknown:,} of {len(cell):,} turns were answered without a cost")
+            turns = "turn was" if len(cell) == 1 else "turns were"
+            raise NotEvaluatedError(f"{unknown:,} of {len(cell):,} {turns} answered without a cost")
     return cell
 
 
