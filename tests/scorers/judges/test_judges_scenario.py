@@ -17,9 +17,9 @@ def run(tmp_path_factory):
 
 
 def test_it_uses_every_judge_and_all_of_them_find_something(run):
-    """But those of rubrics and of goals, which judge what the data asks for."""
+    """But those of rubrics and of goals, which judge what the data asks for, and that of recorded answers."""
     used = {choice.name for choice in run.scenario().scenario.judges}
-    assert used == set(available("judges")) - {"rubric", "goal_reached"}
+    assert used == set(available("judges")) - {"rubric", "goal_reached", "pairwise"}
 
     table = run.depth_table(resamples=0)
     totals = table[table["depth"].isna()]
