@@ -22,12 +22,13 @@ from replay.core.conversation import Conversation
 from replay.core.errors import RunError
 from replay.core.record import RECORDED_BETTER, RECORDED_WORSE, TurnRecord
 from replay.results.checking import play_checks
-from replay.results.same_answer import compare_answers
+from replay.results.same_answer import compare_answers, word_likeness
 from replay.results.scoring import stored_score
 from replay.results.verdict_columns import StoredVerdicts, judged_of
-from replay.scenario.recorded_section import RecordedSection
+from replay.scenario.recorded_section import BAD_ANSWERS, BAD_CONVERSATION, RecordedSection
 from replay.scorers.answer_text import DECLINING_PATTERNS
 from replay.scorers.checks.check import NoVerdicts
+from replay.scorers.checks.english import refusal_in
 from replay.scorers.judges.pairwise import SIGNATURE
 from replay.scorers.reference_score import ReferenceScore
 from replay.scorers.scorer import SHARE, Unscored
@@ -36,16 +37,11 @@ from replay.statistics.recorded import RecordedTurn, RecordedVerdict
 from replay.statistics.score_column import in_parts
 from replay.store.store import RunStore
 from replay.store.stored import StoredVerdict
-from replay.users.replies import unexpected_in
 
 RECORDED = "recorded"
 """The fact of a run that holds the section's settings, and the signature of its columns."""
 KEPT_AS = "recorded answers"
 """Under which the verdicts stand beside those of judges, whose names have no spaces."""
-BAD_ANSWERS = "bad_answers"
-"""The key of a conversation's metadata with the depths of recorded answers that are known to be bad."""
-COMPLAINT = "complaint"
-"""The key of a conversation's metadata with the reason why none of its recorded answers is a reference."""
 NO_RECORDED = Unscored(reason="no recorded answer")
 SKIPPED = Unscored(reason="skipped")
 
@@ -214,9 +210,9 @@ class _Play:
             return _Decision("same", "equivalence", "; ".join([compared.reason, *notes]))
         if not doubt and (by_scores := self._by_scores(record)):
             return by_scores
-        unexpected = None if doubt or hold else unexpected_in(record.answer, [recorded])
-        if unexpected and unexpected[0] == "refused":
-            return _Decision("worse", "refusal", f'refuses now: "{unexpected[1]}"')
+        refusal = None if doubt or hold else self._new_refusal(record.recorded, recorded, record.answer)
+        if refusal:
+            return _Decision("worse", "refusal", f'refuses now: "{refusal}"')
         hold_note = ["all checks hold for both answers"] if hold else []
         return _Decision("differs", "nothing", "; ".join([compared.reason, *hold_note, *notes]))
 
@@ -225,7 +221,7 @@ class _Play:
         bad = self._metadata.get(BAD_ANSWERS)
         if isinstance(bad, list) and record.depth in bad:
             return "the recorded answer is known to be bad: its user objected"
-        if complaint := self._metadata.get(COMPLAINT):
+        if complaint := self._metadata.get(BAD_CONVERSATION):
             return f"the recorded conversation went badly: {complaint}"
         if record.drift and record.drift.invalid and record.edit == "kept":
             return "the question means something else after the system's own answers"
@@ -270,6 +266,12 @@ class _Play:
         return _Decision(
             "better" if better else "worse", "judge", f"{name} prefers {which} in both orders{share}"
         )
+
+    def _new_refusal(self, question: str, recorded: str, now: str) -> str | None:
+        """Return the sentence of *now* that refuses where *recorded* doesn't; None if it also answers."""
+        refusal = None if refusal_in(recorded) else refusal_in(now)
+        answers = word_likeness(question, recorded, now) >= self._section.same_from
+        return None if answers else refusal
 
     def _by_scores(self, record: TurnRecord) -> _Decision | None:
         """Return what the score against the other gold answers says, if it is clear enough."""

@@ -27,6 +27,8 @@ from replay.users.replies import unexpected_in
 
 LONGEST = 20_000
 """Characters from which on answers are compared word for word alone: clauses are matched one by one."""
+MOST_NAMED = 5
+"""Figures and names that are named as missing."""
 MISSPELT = 80.0
 """Likeness in per cent from which on two words may be one name."""
 
@@ -192,7 +194,7 @@ def _missing_figures(one: str, other: str, question: str) -> list[str]:
     """Return the figures of *one* that *other* lacks and *question* hasn't given."""
     given = [*figures(other), *figures(question)]
     missing = [f for f in figures(one) if f.needed and not any(f.same(g) for g in given)]
-    return [f"{f.value:f} {f.unit}" if f.unit else f"{f.value:f}" for f in missing]
+    return [f"{f.value:f} {f.unit}" if f.unit else f"{f.value:f}" for f in missing[:MOST_NAMED]]
 
 
 def _missing_item(one: str, other: str) -> str | None:
@@ -217,7 +219,7 @@ def _name_against(question: str, recorded: str, now: str) -> str | None:
     asked = question.lower()
     for names, whose in zip(lacking, ("answer now", "recorded answer"), strict=True):
         if new := [name for name in names if name not in asked or all(lacking)]:
-            return f"not in the {whose}: {', '.join(new)}"
+            return f"not in the {whose}: {', '.join(new[:MOST_NAMED])}"
     return None
 
 

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 
 SAME_FROM = 0.5
 """Chosen where `benchmarks/same_answers.py` tells answers that say the same from others well."""
+BAD_ANSWERS = "bad_answers"
+"""The key of a conversation's metadata with the depths of recorded answers that are known to be bad."""
+BAD_CONVERSATION = "bad_conversation"
+"""The key of a conversation's metadata with the reason why none of its recorded answers is a reference."""
 
 
 class RecordedSection(Section):

@@ -137,7 +137,7 @@ def test_calls_of_tools_are_looked_at_on_both_sides(tmp_path):
 
 def test_a_recorded_answer_that_the_log_complains_of_is_no_reference(tmp_path):
     """Refusing what it said is not worse; failing to answer, or a check that is lost, still is."""
-    metadata = {"metadata": {"complaint": "thumbs in the log"}}
+    metadata = {"metadata": {"bad_conversation": "thumbs in the log"}}
     run = played(tmp_path, [QUESTION], ["I can't help with that."], conversation=metadata)
     (turn,) = run.recorded_turns()
     assert (turn.verdict, turn.by) == ("differs", "nothing")
