@@ -17,8 +17,11 @@ from itertools import groupby
 from threading import Event
 from typing import Any, NamedTuple
 
+import msgspec
+
 from replay.core.check_result import CheckResult
 from replay.core.conversation import Conversation
+from replay.core.decoding import convert_to
 from replay.core.errors import RunError
 from replay.core.record import RECORDED_BETTER, RECORDED_WORSE, TurnRecord
 from replay.results.checking import play_checks
@@ -42,8 +45,21 @@ RECORDED = "recorded"
 """The fact of a run that holds the section's settings, and the signature of its columns."""
 KEPT_AS = "recorded answers"
 """Under which the verdicts stand beside those of judges, whose names have no spaces."""
+_TURN = ("conversation", "system", "policy", "depth")
 NO_RECORDED = Unscored(reason="no recorded answer")
 SKIPPED = Unscored(reason="skipped")
+
+
+class KeptComparison(msgspec.Struct, frozen=True):
+    """What a run keeps of the comparison beside its verdicts."""
+
+    section: dict[str, Any]
+    signature: str
+
+    @property
+    def settings(self) -> RecordedSection:
+        """The section of the scenario, or what was in its place."""
+        return RecordedSection.model_validate(self.section)
 
 
 class _Decision(NamedTuple):
@@ -61,13 +77,14 @@ class _JudgeVerdicts(NamedTuple):
 
 def recorded_scores(store: RunStore) -> dict[str, StoredScorer]:
     """Return a scorer for each column of the comparison, by the column's name; empty without it."""
-    kept = store.fact(RECORDED)
-    columns = (RECORDED_WORSE, RECORDED_BETTER) if kept else ()
+    kept = _kept_comparison(store)
+    if kept is None:
+        return {}
     return {
         name: StoredScorer(
-            signature=f"{name}:{kept['signature']}", unit=SHARE, lower_is_better=name == RECORDED_WORSE
+            signature=f"{name}:{kept.signature}", unit=SHARE, lower_is_better=name == RECORDED_WORSE
         )
-        for name in columns
+        for name in (RECORDED_WORSE, RECORDED_BETTER)
     }
 
 
@@ -85,10 +102,10 @@ def compare_recorded_into(
         stop: Ends it between conversations.
     """
     store.settle()
-    kept = store.fact(RECORDED)
-    if section is None and kept is None:
+    kept = _kept_comparison(store)
+    section = section or (kept.settings if kept else None)
+    if section is None:
         return
-    section = section or _kept_section(store, kept)
     judged = _judge_verdicts(store, section)
     checks: dict[tuple[str, str, str], list[CheckResult]] = defaultdict(list)
     for check in store.checks():
@@ -120,36 +137,50 @@ def compare_recorded_into(
 
 
 def recorded_turns(store: RunStore) -> Iterator[RecordedTurn]:
-    """Yield every turn that was compared, with both answers, in the order of the data."""
+    """
+    Yield every turn that was compared, with both answers, in the order of the data.
+
+    Raises:
+        RunError: what is kept of one can't be read.
+    """
     rows = store.verdicts(KEPT_AS)
     for place, verdicts in groupby(rows, lambda row: (row.conversation, row.system, row.policy)):
         records = {record.depth: record for record in store.records_of(*place)}
         for row in verdicts:
             record = records[row.depth]
-            yield RecordedTurn(
-                conversation=row.conversation,
-                system=row.system,
-                policy=row.policy,
-                depth=row.depth,
-                asked=record.asked,
-                recorded=record.gold_answers[0],
-                now=record.answer,
-                **row.data,
-            )
+            texts = {
+                "asked": record.asked,
+                "recorded": next(iter(record.gold_answers), ""),
+                "now": record.answer,
+            }
+            turn = dict(zip(_TURN, row[1:5], strict=True))
+            try:
+                yield convert_to({**row.data, **turn, **texts}, RecordedTurn)
+            except (ValueError, TypeError) as error:
+                raise _unreadable(store) from error
 
 
-def _kept_section(store: RunStore, kept: Any) -> RecordedSection:
+def _kept_comparison(store: RunStore) -> KeptComparison | None:
     """
+    Return what *store* keeps of the comparison; None without one.
+
     Raises:
-        RunError: what the run's database holds is no such section.
+        RunError: it can't be read.
     """
+    fact = store.fact(RECORDED)
     try:
-        return RecordedSection.model_validate(kept["section"])
-    except (ValueError, KeyError, TypeError) as error:
-        raise RunError(
-            f'what "{store.path}" says of its recorded answers can\'t be read; `replay score {store.folder} '
-            "--recorded` makes it anew"
-        ) from error
+        kept = None if fact is None else convert_to(fact, KeptComparison)
+        _ = kept and kept.settings
+    except ValueError as error:
+        raise _unreadable(store) from error
+    return kept
+
+
+def _unreadable(store: RunStore) -> RunError:
+    return RunError(
+        f'what "{store.path}" says of its recorded answers can\'t be read; it is damaged, or somebody has '
+        "changed it"
+    )
 
 
 def _judge_verdicts(store: RunStore, section: RecordedSection) -> _JudgeVerdicts | None:

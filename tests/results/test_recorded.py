@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import tomllib
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from replay.core.errors import RunError
 from replay.results.rescoring import score
 from replay.results.run import Run
 from replay.runs import launch
@@ -218,3 +221,20 @@ def test_an_assertion_bounds_the_share_of_worse_turns(tmp_path):
     (result,) = check_assertions(run)
     assert not result.holds
     assert "0.5" in result.findings[0].summary
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        'UPDATE run SET value = \'{"section": {"same_from": 7}, "signature": ""}\' WHERE key = \'recorded\'',
+        "UPDATE run SET value = '[]' WHERE key = 'recorded'",
+        'UPDATE verdict SET data = \'{"verdict": "perfect", "by": "me", "evidence": ""}\'',
+        "UPDATE verdict SET data = '[]'",
+    ],
+)
+def test_a_database_that_somebody_changed_is_an_error_of_ours(tmp_path, change):
+    run = played(tmp_path, [QUESTION], ["It costs 12 euros."])
+    with closing(sqlite3.connect(run.folder / "run.db")) as connection, connection:
+        assert connection.execute(change).rowcount == 1
+    with pytest.raises(RunError, match="says of its recorded answers can't be read"):
+        run.report(resamples=0)

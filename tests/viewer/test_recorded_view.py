@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 
+import aiohttp
 import pytest
 
 from replay.results.run import Run
@@ -14,9 +15,10 @@ from replay.viewer.recorded_view import recorded_view
 from replay.viewer.static_report import write_report
 from tests.scenario.keys import scenario, talk
 from tests.viewer.conftest import viewing
-from tests.viewer.runs import EVIL
+from tests.viewer.runs import EVIL as HOSTILE
 from tests.waiting import PATIENCE_S
 
+EVIL = HOSTILE.replace("\udc80", "").replace("\x00", "")
 TALK = talk("a", turns=3)
 TALK["turns"][0]["gold_answers"] = [f"{EVIL} costs 12 euros."]
 ANSWERS = ["Nobody knows what it costs these days.", "a said 2.", "I can't say."]
@@ -54,12 +56,14 @@ def test_a_file_has_both_answers_and_no_markup_of_theirs(folder, tmp_path):
     ]
 
 
-async def test_the_viewer_has_a_page_of_its_own(folder):
-    async with asyncio.timeout(PATIENCE_S), viewing(folder.parent) as (session, address):
-        page = ""
-        while "Turns that are not the same" not in page:
-            async with session.get(f"{address}/run/{folder.name}/recorded") as reply:
-                page = await reply.text()
+async def test_the_viewer_has_a_page_of_its_own(folder, tmp_path):
+    with viewing(str(folder), cwd=tmp_path) as address:
+        async with aiohttp.ClientSession(address) as http, asyncio.timeout(PATIENCE_S):
+            while True:
+                async with http.get(f"/run/{folder.name}/recorded") as answer:
+                    page = await answer.text()
+                if "data-pending" not in page:
+                    break
     assert "Nobody knows what it costs these days." in page
     assert 'aria-current="page">Recorded against now</a>' in page
 
