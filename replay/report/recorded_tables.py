@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from replay.report.columns import TextColumn, column, depth_column
 from replay.report.document import Block, Cases, CaseText, ItemList, ReportSection, Table
@@ -32,10 +33,14 @@ def recorded_sections(recorded: RecordedNumbers) -> Iterator[ReportSection]:
     yield ReportSection(
         name="recorded", title=RECORDED_TITLE, blocks=blocks, folded=len(recorded.rows) > LONG
     )
-    worse = [one for one in recorded.turns if one.verdict == "worse"]
+    # What several systems and policies have in common stands once.
+    worse: dict[tuple[object, ...], list[RecordedTurn]] = {}
+    for one in recorded.turns:
+        if one.verdict == "worse":
+            worse.setdefault((one.conversation, one.depth, *one.texts), []).append(one)
     if worse:
         more = len(worse) - MOST_TURNS
-        cases = [CaseText(turn_title(one), one.texts) for one in worse[:MOST_TURNS]]
+        cases = [CaseText(_turn_title(alike), alike[0].texts) for alike in islice(worse.values(), MOST_TURNS)]
         rest = f"and {count_text(more, 'more turn')}; `replay report --json` has all" if more > 0 else ""
         yield ReportSection(name="worse turns", title="Worse than recorded", blocks=[Cases(cases, rest)])
 
@@ -54,9 +59,10 @@ def recorded_columns(rows: Sequence[RecordedRow]) -> list[TextColumn]:
     ]
 
 
-def turn_title(one: RecordedTurn) -> str:
-    """Return ``depth 2 of talk3 (bot, pred)``."""
-    return f"depth {one.depth} of {one.conversation} ({one.group})"
+def _turn_title(alike: Sequence[RecordedTurn]) -> str:
+    """Return ``depth 2 of talk3 (bot, gold; bot, pred)``."""
+    groups = "; ".join(str(one.group) for one in alike)
+    return f"depth {alike[0].depth} of {alike[0].conversation} ({groups})"
 
 
 def worse_lines(recorded: RecordedNumbers, limit: WorseLimit) -> list[str]:

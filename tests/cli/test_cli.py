@@ -311,6 +311,6 @@ def test_the_scenario_of_all_metrics_has_all_scorers_and_judges():
     file = read_scenario(find_scenario("metrics"))
     assert {choice.name for choice in file.scenario.scorers} == set(available("scorers"))
     # A rubric is the data's: what one of its turns expects. So is a goal.
-    assert {judge.name for judge in file.scenario.judges} | {"rubric", "goal_reached"} == set(
+    assert {judge.name for judge in file.scenario.judges} | {"rubric", "goal_reached", "pairwise"} == set(
         available("judges")
     )

@@ -238,3 +238,16 @@ def test_a_database_that_somebody_changed_is_an_error_of_ours(tmp_path, change):
         assert connection.execute(change).rowcount == 1
     with pytest.raises(RunError, match="says of its recorded answers can't be read"):
         run.report(resamples=0)
+
+
+def test_a_turn_that_is_worse_under_several_policies_is_shown_once(tmp_path):
+    from replay.report.document import Cases
+    from replay.report.recorded_tables import recorded_sections
+
+    run = played(tmp_path, [QUESTION], ["I can't say."], policies=["gold", "pred"])
+    recorded = run.report(resamples=0).recorded
+    assert recorded is not None
+    *_, worse = recorded_sections(recorded)
+    (cases,) = worse.blocks
+    assert isinstance(cases, Cases)
+    assert [one.title for one in cases.cases] == ["depth 1 of talk (bot, gold; bot, pred)"]
