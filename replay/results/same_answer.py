@@ -25,12 +25,26 @@ from replay.scorers.figures import figures
 from replay.scorers.same_facts import denials, difference
 from replay.users.replies import unexpected_in
 
-LONGEST = 20_000
-"""Characters from which on answers are compared word for word alone: clauses are matched one by one."""
+LONGEST, MOST_CLAUSES = 8_000, 250
+"""Characters and clauses beyond which answers are compared word for word alone: each clause is matched with
+each, and each name with each word."""
 MOST_NAMED = 5
 """Figures and names that are named as missing."""
 MISSPELT = 80.0
 """Likeness in per cent from which on two words may be one name."""
+
+LEAST_STEM = 3
+"""Letters that are left of a word without its ending."""
+_ENDINGS = (
+    ("ies", "y"),
+    ("ied", "y"),
+    ("ing", ""),
+    ("ed", ""),
+    ("es", ""),
+    ("ss", "ss"),
+    ("s", ""),
+    ("ly", ""),
+)
 
 _NAME = re.compile(
     r"(?:(?<=\b(?:Mr|Ms|Dr)\. )|(?<=\bMrs\. )|(?<=\bProf\. )|(?<![.!?:*|\n\d] ))(?<!^)(?<![\w\"'`(\n])"
@@ -90,7 +104,8 @@ def compare_answers(
         return AnswerComparison(same=True, reason="word for word the same")
     if declines(recorded, DECLINING_PATTERNS) and refusal_in(now):
         return AnswerComparison(same=True, reason="both say that there is no answer")
-    if max(len(recorded), len(now)) > LONGEST:
+    texts = (recorded, now)
+    if max(map(len, texts)) > LONGEST or max(len(_clauses(text)) for text in texts) > MOST_CLAUSES:
         return AnswerComparison(same=False, reason="too long to be compared otherwise than word for word")
     question, recorded, now = map(_plain, (question, recorded, now))
     if against := _against(question, recorded, now):
@@ -131,8 +146,20 @@ def word_likeness(question: str, recorded: str, now: str) -> float:
 def _stems(text: str) -> tuple[str, ...]:
     """Return the stems of the words that say something, in order; then the figures, however written."""
     plain = [word for word in words(text, "plain") if word not in _LEFT_OUT and not _is_figure(word)]
-    stems = words(" ".join(plain), "plain", stemmer=True)
-    return (*stems, *(f"{abs(figure.value).normalize():f}" for figure in figures(text)))
+    return (*map(_stem, plain), *(f"{abs(figure.value).normalize():f}" for figure in figures(text)))
+
+
+def _stem(word: str) -> str:
+    """
+    Return *word* without the endings of plurals and verbs.
+
+    Porter's stemmer, which other scores use, would bring 200 MB of libraries into every run.
+    """
+    for ending, rest in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= LEAST_STEM:
+            word = word[: -len(ending)] + rest
+            break
+    return word[:-1] if len(word) > LEAST_STEM and (word[-1] == "e" or word[-1] == word[-2]) else word
 
 
 @lru_cache(maxsize=4096)
@@ -240,6 +267,7 @@ def _clauses(text: str) -> list[str]:
     return [clause for clause in _ENDS_CLAUSE.split(text) if clause.strip(" |-*")]
 
 
+@lru_cache(maxsize=16)
 def _matches(recorded: str, now: str) -> list[int]:
     """Return for each clause of *now* the index of the clause of *recorded* most like it, -1 for none."""
     theirs = [Counter(_stems(clause)) for clause in _clauses(recorded)]

@@ -14,6 +14,7 @@ import pytest
 from replay.core.errors import RunError
 from replay.results.rescoring import score
 from replay.results.run import Run
+from replay.results.same_answer import compare_answers
 from replay.runs import launch
 from replay.scenario.recorded_section import RecordedSection
 
@@ -251,3 +252,10 @@ def test_a_turn_that_is_worse_under_several_policies_is_shown_once(tmp_path):
     (cases,) = worse.blocks
     assert isinstance(cases, Cases)
     assert [one.title for one in cases.cases] == ["depth 1 of talk (bot, gold; bot, pred)"]
+
+
+@pytest.mark.parametrize("text", ["so it goes, " * 300, "word " * 2_000])
+def test_what_would_take_too_long_is_compared_word_for_word_alone(text):
+    assert compare_answers("Well?", text, text.upper()).same
+    found = compare_answers("Well?", text, f"{text} and on")
+    assert (found.same, found.reason) == (False, "too long to be compared otherwise than word for word")
