@@ -4,9 +4,9 @@ How well `recorded` tells answers that say the same from others, on pairs labell
     python benchmarks/same_answers.py [--show]
 
 The pairs are recorded and own answers of history-drift. The labels, `same_answers.txt`, are one hand's, a
-language model's, which read each pair before any program compared it, and wrote the rules afterwards. They were
-tried, and the bound chosen, on the part "choosing", of train.json; the part "measuring" is of dev.json and test.json, whose kinds
-of dialogue train.json hasn't got.
+language model's, which read each pair before any program compared it, and wrote the rules afterwards. They
+were tried, and the bound chosen, on the part "choosing", of train.json; the part "measuring" is of dev.json
+and test.json, whose kinds of dialogue train.json hasn't got.
 
 Prints for each part how many answers that are called the same are (precision), and how many that are the same
 are found (recall), with Wilson's intervals of 95 %; then the same for equal normalized texts, and for three
