@@ -57,6 +57,15 @@ JunitOption = Annotated[
     Path | None,
     typer.Option("--junit", metavar="FILE", help="Write there as JUnit XML what became of the assertions."),
 ]
+FailOnOption = Annotated[
+    str | None,
+    typer.Option(
+        "--fail-on",
+        metavar="worse",
+        help="End with 100 if an answer is worse than the recorded one; worse>2 and worse>5% allow some, of "
+        "each system under each policy.",
+    ),
+]
 OtlpOption = Annotated[
     str | None,
     typer.Option("--otlp", metavar="URL", help="Send spans to this collector of OpenTelemetry's."),

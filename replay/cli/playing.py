@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
-from replay.cli.asserting import exit_code, show_assertions
+from replay.cli.asserting import exit_code, show_assertions, show_worse
 from replay.cli.output import echo, echo_json, open_console
 from replay.cli.signals import INTERRUPTED, cancel_on_signal
 from replay.play.event_loop import run_on_loop
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from replay.scenario.assertions.findings import AssertionResult
     from replay.statistics.failure_reasons import FailureReason
     from replay.statistics.interval import IntervalMethod
+    from replay.statistics.recorded import WorseLimit
 
 MOST_TABLED_TURNS = 200_000
 """Of a load run with a depth table, which needs every turn in memory at once."""
@@ -37,21 +38,32 @@ def play_and_report(
     junit: Path | None = None,
     folder: Path | None = None,
     full: bool = False,
+    worse: WorseLimit | None = None,
 ) -> None:
     """
     Play with live progress; then show the depth table, or say how to go on after an interruption.
 
-    *folder* is that of the run, unless it is a new one; *full* as for ``show``.
+    *folder* is that of the run, unless it is a new one; *full* as for ``show``; *worse* is how many
+    answers may be worse than recorded.
 
     Raises:
         typer.Exit: the run was interrupted (130), nothing was answered (1) or an assertion failed (100).
     """
-    show_whole(_played(play, runs, folder), as_json=as_json, junit=junit, full=full)
+    played = _played(play, runs, folder)
+    show_whole(played, as_json=as_json, junit=junit, full=full, worse=worse)
 
 
-def show_whole(run: Run, *, as_json: bool, junit: Path | None = None, full: bool = False) -> None:
+def show_whole(
+    run: Run,
+    *,
+    as_json: bool,
+    junit: Path | None = None,
+    full: bool = False,
+    worse: WorseLimit | None = None,
+) -> None:
     """
-    Show the depth table, what became of the assertions, and where the run is; *full* as for ``show``.
+    Show the depth table, what became of the assertions, and where the run is; *full* as for ``show``,
+    *worse* as for ``play_and_report``.
 
     Raises:
         typer.Exit: nothing was answered (1) or an assertion failed (100).
@@ -64,6 +76,7 @@ def show_whole(run: Run, *, as_json: bool, junit: Path | None = None, full: bool
         if not as_json:
             echo("", f"run: {run.folder}")
         held = show_assertions(opened, results, junit=junit, aside=as_json)
+        held = show_worse(opened, worse, aside=as_json) and held
         if _nothing_was_answered(opened):
             _tell_that_nothing_was_answered(run.failures() if as_json else ())
     exit_code(held)

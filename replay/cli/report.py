@@ -9,6 +9,7 @@ import typer
 
 from replay.cli.arguments import (
     RUNS,
+    FailOnOption,
     FullOption,
     IntervalOption,
     JsonOption,
@@ -36,6 +37,7 @@ def report(
     ] = False,
     max_chars: MaxCharsOption = MOST_CHARS,
     junit: JunitOption = None,
+    fail_on: FailOnOption = None,
     full: FullOption = False,
     html: Annotated[
         Path | None, typer.Option("--html", metavar="FILE", help="Also write a page for a browser.")
@@ -46,7 +48,7 @@ def report(
 
     Ends with 100 if something that the scenario asserts does not hold.
     """
-    from replay.cli.asserting import exit_code, show_assertions
+    from replay.cli.asserting import exit_code, read_fail_on, show_assertions, show_worse
     from replay.cli.playing import show
     from replay.core.errors import InputError
     from replay.results.assertion_results import check_assertions
@@ -56,6 +58,7 @@ def report(
     if sum(chosen.values()) > 1:
         named = " and ".join(name for name, given in chosen.items() if given)
         raise InputError(f"{named}: say which one to print")
+    worse = read_fail_on(fail_on)
     shown = Run(run_folder(run, runs))
     results = check_assertions(shown)
     show(
@@ -73,4 +76,6 @@ def report(
         from replay.viewer.static_report import write_report
 
         echo(f"{html}: {write_report(shown.folder, html, resamples=resamples).summary()}", err=True)
-    exit_code(show_assertions(shown, results, junit=junit, aside=any(chosen.values())))
+    aside = any(chosen.values())
+    held = show_assertions(shown, results, junit=junit, aside=aside)
+    exit_code(show_worse(shown, worse, aside=aside) and held)

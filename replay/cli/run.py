@@ -9,6 +9,7 @@ import typer
 
 from replay.cli.arguments import (
     RUNS,
+    FailOnOption,
     FullOption,
     JsonOption,
     JunitOption,
@@ -60,6 +61,7 @@ def run(
     ] = False,
     as_json: JsonOption = False,
     junit: JunitOption = None,
+    fail_on: FailOnOption = None,
     full: FullOption = False,
 ) -> None:
     """
@@ -67,11 +69,14 @@ def run(
 
     Ends with 100 if something that the scenario asserts does not hold.
     """
+    from replay.cli.asserting import read_fail_on
     from replay.cli.playing import play_and_report
     from replay.core.errors import InputError
     from replay.runs.launch import load_scenario, run_async
     from replay.scenario.reading import with_changes, with_cluster, with_workers
+    from replay.scenario.recorded_section import SAME_FROM
 
+    worse = read_fail_on(fail_on)
     if cache is not None and no_cache:
         raise InputError("--cache and --no-cache don't go together; leave one of them out")
     file = with_cluster(with_workers(load_scenario(scenario), choose_workers(workers)), on)
@@ -82,6 +87,8 @@ def run(
         play["cache"] = None if cache is None else str(cache.absolute())
     telemetry = {} if otlp is None else {"endpoint": otlp}
     changes: dict[str, Any] = {"data": data, "play": play, "telemetry": telemetry, "policies": policy}
+    if worse and file.scenario.recorded is None:
+        changes["recorded"] = {"same_from": SAME_FROM}
     if changes := {section: keys for section, keys in changes.items() if keys}:
         file = with_changes(file, changes)
     if dry_run:
@@ -95,4 +102,5 @@ def run(
         as_json=as_json,
         junit=junit,
         full=full,
+        worse=worse,
     )

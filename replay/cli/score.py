@@ -39,6 +39,13 @@ def score(
             "as in a scenario. May be given several times. Scores stay as they are without --scorer.",
         ),
     ] = None,
+    recorded: Annotated[
+        bool,
+        typer.Option(
+            "--recorded",
+            help="Hold each answer against the recorded one, as the scenario's section recorded does.",
+        ),
+    ] = False,
     repeats: Annotated[
         int | None,
         typer.Option("--repeats", min=1, max=100, help="Ask each judge so often, and show the spread."),
@@ -64,12 +71,13 @@ def score(
     from replay.results.rescoring import score as score_run
     from replay.results.run import Run
     from replay.scenario.reading import read_choices
+    from replay.scenario.recorded_section import RecordedSection
 
     folder = run_folder(run, runs)
     found = Run(folder)
     judges = chosen_judges(found, judge or (["all"] if dry_run else []))
     chosen = read_choices(scorer, "--scorer") if scorer else found.scenario().scenario.scorers
-    scorers = chosen if scorer or not (judges or dry_run) else []
+    scorers = chosen if scorer or recorded or not (judges or dry_run) else []
     ask_consent(actions_of_untrusted_run(folder, scorers=scorers, judges=judges), allow_code=allow_code)
     if dry_run:
         from replay.cli.judging import show_estimate
@@ -85,8 +93,9 @@ def score(
     panels = []
     if judge:
         panels = run_panels(found, judge, repeats=repeats, cache=not no_cache, allow_code=True)
-    if scorer or not judge:
-        score_run(folder, scorers, allow_code=True, on=on)
+    if scorer or recorded or not judge:
+        section = found.scenario().scenario.recorded or RecordedSection() if recorded else None
+        score_run(folder, scorers, allow_code=True, on=on, recorded=section)
     if panels:
         from replay.cli.judging import judge_with_progress
 

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -19,7 +20,7 @@ from replay.collecting.sampling import (
     split_duplicates,
     take,
 )
-from replay.collecting.signals import complaint, leaning_depths
+from replay.collecting.signals import bad_answers, bad_verdict, complaint, leaning_depths
 from replay.collecting.suite import CONVERSATIONS, KEY_TURNS, SCENARIO, replaced_path, write_replaced
 from replay.core.conversation import Conversation
 from replay.core.errors import DatasetError, InputError, writing
@@ -30,9 +31,14 @@ from replay.datasets.loading import read_conversations
 from replay.datasets.native import native_line, write_native
 from replay.datasets.reader import Reader
 from replay.report.numbers import count_text
+from replay.scenario.recorded_section import BAD_ANSWERS, BAD_CONVERSATION
 from replay.scenario.shipped import starter_scenario
 
 _EXTRA = ("datasketch", "faker", "phonenumbers", "stdnum", "symspellpy")
+_RECORDED = """
+recorded:                 # each answer against the recorded one: better, same, worse, or differs
+  same_from: 0.5          # likeness of words from which on answers with the same facts say the same
+"""
 _SHORTEST_LEAK = 5
 """A shorter text may stand in a longer one by chance."""
 
@@ -113,6 +119,7 @@ def collect(
         metadata = dict(made.metadata)
         if chosen.candidate.leaning:
             metadata[KEY_TURNS] = list(chosen.candidate.leaning)
+        metadata |= _known_bad(chosen.candidate.conversation)
         conversations.append(replace(made, metadata=metadata))
         replaced.append(values)
         taken.append(chosen)
@@ -192,6 +199,15 @@ def leaks(conversation: Conversation, values: Sequence[ReplacedValue]) -> bool:
     )
 
 
+def _known_bad(conversation: Conversation) -> dict[str, Any]:
+    """Return what metadata says of recorded answers that are no reference, as a run reads it."""
+    depths, verdict = bad_answers(conversation), bad_verdict(conversation)
+    return {
+        **({BAD_ANSWERS: list(depths)} if depths else {}),
+        **({BAD_CONVERSATION: verdict} if verdict else {}),
+    }
+
+
 def _reasons(dropped: Counter[str], count: int) -> str:
     said = ", ".join(f"{number} {reason}" for reason, number in (+dropped).items())
     return f"{count_text(count, 'conversation', ('was', 'were'))} read{f'; {said}' if said else ''}"
@@ -210,5 +226,6 @@ def _write(suite: CollectedSuite) -> None:
         starter_scenario(folder / SCENARIO, folder / CONVERSATIONS)
         scenario = (folder / SCENARIO).read_text("utf-8")
         name = re.sub(r"[^\w-]+", "-", folder.absolute().name).strip("-") or "suite"
-        (folder / SCENARIO).write_text(scenario.replace("name: my-first-run", f"name: {name}", 1), "utf-8")
+        scenario = scenario.replace("name: my-first-run", f"name: {name}", 1)
+        (folder / SCENARIO).write_text(f"{scenario}{_RECORDED}", "utf-8")
         write_report(suite)

@@ -51,13 +51,22 @@ def complaint(conversation: Conversation) -> str | None:
     """
     Return why somebody was unhappy: a verdict in the metadata, or what the user says; None if nobody was.
     """
-    for name, value in _verdicts(conversation.metadata):
-        if _is_bad(name, value):
-            return f"{name} in the log"
-    for depth, turn in enumerate(conversation.turns[1:], 2):
-        if _OBJECTS.search(turn.question.replace("’", "'")):
-            return f"the user objects at turn {depth}"
-    return None
+    if verdict := bad_verdict(conversation):
+        return verdict
+    objected = bad_answers(conversation)
+    return f"the user objects at turn {objected[0] + 1}" if objected else None
+
+
+def bad_verdict(conversation: Conversation) -> str | None:
+    """Return where the log says that *conversation* went badly, as ``rating in the log``; None if nowhere."""
+    found = (name for name, value in _verdicts(conversation.metadata) if _is_bad(name, value))
+    return next((f"{name} in the log" for name in found), None)
+
+
+def bad_answers(conversation: Conversation) -> tuple[int, ...]:
+    """Return the depths of the answers that the user objects to in the next question."""
+    questions = enumerate(conversation.turns[1:], 1)
+    return tuple(depth for depth, turn in questions if _OBJECTS.search(turn.question.replace("’", "'")))
 
 
 def _verdicts(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:

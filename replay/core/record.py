@@ -45,6 +45,10 @@ gave none that could be used. Where nothing was recorded: ``simulated``, said by
 ``ended``, no turn but the conversation's end."""
 
 
+RECORDED_WORSE, RECORDED_BETTER = "recorded.worse", "recorded.better"
+"""The columns of scores that say whether an answer is worse, or better, than the recorded one: 1 if so."""
+
+
 class Usage(msgspec.Struct, frozen=True, kw_only=True):
     """Tokens, as the system counted them."""
 

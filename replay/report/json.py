@@ -40,6 +40,7 @@ def report_json(report: Report | None, load: LoadSummary | None = None) -> dict[
         "signatures": dict(report.signatures),
         "judges": [dict(judge) for judge in report.judges],
         **({"checks": report.checks.to_json()} if report.checks else {}),
+        **({"recorded": report.recorded.to_json()} if report.recorded else {}),
         **(
             {"interventions": [one.to_json() for one in report.interventions]} if report.interventions else {}
         ),

@@ -8,7 +8,8 @@ xUnit plug-in) and of GitLab's reader, which takes ``classname`` for the suite, 
 could not be evaluated is a failure, not an error: it is red everywhere, and some readers don't show errors.
 Checks make a suite for each conversation, whose name Jenkins takes for a class in the scenario's package. A
 case is called for what is checked, of which turn and of whom, and not for what came out, so that branches
-compare. One that could not be looked at is skipped, with the reason: no reader takes that for passed.
+compare. One that could not be looked at is skipped, with the reason: no reader takes that for passed. Turns
+that were held against the recorded answers make a suite for each conversation, too; a worse one is a failure.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from replay.report.findings import check_title, failure_lines, lines_of, turn_te
 from replay.report.printing import shorten
 from replay.scenario.assertions.findings import AssertionResult
 from replay.statistics.failure_reasons import FailureReason
+from replay.statistics.recorded import RecordedTurn
 
 LONGEST = 200
 """Characters of what a case is called for; of a question or an answer ten times as many."""
@@ -37,13 +39,15 @@ def junit_xml(
     results: Sequence[AssertionResult],
     failures: Sequence[FailureReason] = (),
     checks: Sequence[CheckResult] = (),
+    recorded: Sequence[RecordedTurn] = (),
 ) -> str:
     """
     Return the document; *name*, the suite's, should be the same every time.
 
-    *checks* are what became of the data's checks, in the order of the data. *failures* say why turns failed:
-    in the suite's ``system-err``, and, since not every reader shows that, with each failure that such turns
-    bring about by themselves. The same results give the same text: it has no time, and no machine's name.
+    *checks* are what became of the data's checks, *recorded* the turns held against the recorded answers,
+    both in the order of the data. *failures* say why turns failed: in the suite's ``system-err``, and, since
+    not every reader shows that, with each failure that such turns bring about by themselves. The same results
+    give the same text: it has no time, and no machine's name.
     """
     root = ElementTree.Element("testsuites")
     suite = ElementTree.SubElement(root, "testsuite", {"name": _clean(name)})
@@ -66,6 +70,8 @@ def junit_xml(
         ElementTree.SubElement(suite, "system-err").text = _clean("\n".join(_failure_lines(reasons)))
     for conversation, of_it in groupby(checks, lambda one: one.conversation):
         _add_checks(root, f"{name}.{conversation}", list(of_it))
+    for conversation, turns in groupby(recorded, lambda one: one.conversation):
+        _add_recorded(root, f"{name}.{conversation}.recorded", list(turns))
     _count(root)
     ElementTree.indent(root)
     text: str = ElementTree.tostring(root, encoding="unicode")
@@ -78,6 +84,7 @@ def write_junit(
     results: Sequence[AssertionResult],
     failures: Sequence[FailureReason] = (),
     checks: Sequence[CheckResult] = (),
+    recorded: Sequence[RecordedTurn] = (),
 ) -> None:
     """
     Write the document to *path*; the others as for ``junit_xml``.
@@ -87,7 +94,7 @@ def write_junit(
     """
     with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(junit_xml(name, results, failures, checks), "utf-8")
+        path.write_text(junit_xml(name, results, failures, checks, recorded), "utf-8")
 
 
 def _failure_lines(reasons: Sequence[str]) -> list[str]:
@@ -121,6 +128,20 @@ def _check_lines(check: CheckResult) -> Iterator[str]:
     if check.drift is not None and check.drift.invalid:
         why = why_invalid(check.drift)
         yield f"the question is invalid over the system's own history{f': {why}' if why else ''}"
+
+
+def _add_recorded(root: ElementTree.Element, name: str, turns: Sequence[RecordedTurn]) -> None:
+    """A suite with the *turns* of one conversation."""
+    suite = ElementTree.SubElement(root, "testsuite", {"name": _clean(name)})
+    titles = unique_names([f"depth {one.depth}: against the recorded answer ({one.group})" for one in turns])
+    for title, one in zip(titles, turns, strict=True):
+        case = _case(suite, name, title)
+        said = _clean("\n".join(f"{key}: {shorten(text, 10 * LONGEST)}" for key, text in one.texts))
+        if one.verdict == "worse":
+            facts = {"message": _clean(shorten(f"worse: {one.evidence}", LONGEST)), "type": "recorded"}
+            ElementTree.SubElement(case, "failure", facts).text = said
+        elif one.verdict != "same":
+            ElementTree.SubElement(case, "system-out").text = said
 
 
 def _case(suite: ElementTree.Element, classname: str, name: str) -> ElementTree.Element:

@@ -40,20 +40,22 @@ from replay.report.document import (
 from replay.report.printing import shorten
 from replay.report.run_document import run_document
 from replay.scenario.assertions.findings import AssertionResult
+from replay.statistics.recorded import VERDICTS
 from replay.statistics.run_comparison import ComparisonReport
 from replay.statistics.run_numbers import Report
 
 LONGEST = 300
 """Characters of a question, an answer, a finding or a run's name."""
 RUN_ORDER = (
-    "assertions", "totals", "conclusions", "failures", "checks", "failed checks", "differences",
-    "depth table", "survival", "interventions", "simulations", "plays", "nothing", "notes", "signatures",
+    "assertions", "totals", "conclusions", "failures", "recorded", "worse turns", "checks", "failed checks",
+    "differences", "depth table", "survival", "interventions", "simulations", "plays", "nothing", "notes",
+    "signatures",
 )  # fmt: skip
 COMPARISON_ORDER = ("gate", "checks", "differences", "notes")
 """The sections that are shown. Pairs stay in their order: what changed of the checks of each comes first."""
 RUN_IMPORTANT = (
-    "heading", "totals", "conclusions", "assertions", "failures", "checks", "failed checks", "differences",
-    "notes",
+    "heading", "totals", "conclusions", "assertions", "failures", "recorded", "worse turns", "checks",
+    "failed checks", "differences", "notes",
 )  # fmt: skip
 """What is shown first where not all has room."""
 COMPARISON_IMPORTANT = ("heading", "gate", "differences", "checks")
@@ -300,7 +302,19 @@ def _head(name: str) -> str:
     compared = ("score", "A", "B", "B - A", "p", "p Holm")
     data = ("Size", "Kinds of questions", "Question words", "Left out, by reason", "References")
     columns = ("figures", "words", "anaphora %", "ellipsis %", "leaning %")
-    ours = ("depth", "system", "policy", "checks", "cases", "incomplete", *counts, *compared, *data, *columns)
+    ours = (
+        "depth",
+        "system",
+        "policy",
+        "checks",
+        "cases",
+        "incomplete",
+        *VERDICTS,
+        *counts,
+        *compared,
+        *data,
+        *columns,
+    )
     return name if name in ours else code(name, cell=True)
 
 

@@ -32,8 +32,9 @@ from replay.report.document import (
 )
 
 ORDER = (
-    "gate", "totals", "load", "limits", "conclusions", "differences", "checks", "failures", "scores",
-    "depth table", "survival", "interventions", "simulations", "nothing", "goals", "notes", "signatures",
+    "gate", "totals", "load", "limits", "conclusions", "differences", "recorded", "worse turns", "checks",
+    "failures", "scores", "depth table", "survival", "interventions", "simulations", "nothing", "goals",
+    "notes", "signatures",
 )  # fmt: skip
 """The sections that are shown."""
 FOLDED = ("depth table", "survival", "interventions", "notes", "signatures")

@@ -28,6 +28,7 @@ from replay.report.findings import (
 )
 from replay.report.notes import conclusions, notes, without_passed_checks
 from replay.report.numbers import count_text
+from replay.report.recorded_tables import recorded_sections
 from replay.report.run_tables import (
     by_group,
     check_columns,
@@ -94,6 +95,7 @@ def run_document(
         ReportSection(name="figures", blocks=depth_figures(report)),
         *_depths(report),
         *([ReportSection(name="conclusions", blocks=concluded)] if concluded and not report.gaps else []),
+        *(recorded_sections(report.recorded) if report.recorded else ()),
         *(checks_sections(report.checks) if report.checks else ()),
     ]
     if report.survival:

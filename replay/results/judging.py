@@ -20,6 +20,7 @@ from replay.core.settings.prices import NO_PRICES, read_price_table
 from replay.core.uncancellable import in_thread, stoppable
 from replay.results.checking import check_into
 from replay.results.consent import actions_of_untrusted_run
+from replay.results.recorded import compare_recorded_into
 from replay.results.run import Run
 from replay.results.verdict_columns import JUDGED, judged_of, turn_cases
 from replay.scenario.judge_section import build_panel
@@ -295,6 +296,7 @@ async def judge_run(
     try:
         await judge_into(store, panels, told=told)
         await stoppable(partial(check_into, store))
+        await stoppable(partial(compare_recorded_into, store, Run(folder).scenario().scenario.recorded))
     finally:
         await in_thread(store.close)
     run = Run(folder)

@@ -10,10 +10,12 @@ from replay.core.safety.provenance import check_consent
 from replay.core.settings.choice import Choice
 from replay.results.checking import check_into
 from replay.results.consent import actions_of_untrusted_run
+from replay.results.recorded import compare_recorded_into
 from replay.results.run import Run
 from replay.results.scoring import score_into
 from replay.results.telemetry import send_scores
 from replay.scenario.reading import with_cluster
+from replay.scenario.recorded_section import RecordedSection
 from replay.store.store import RunStore
 
 
@@ -23,13 +25,15 @@ def score(
     *,
     allow_code: bool = False,
     on: str | None = None,
+    recorded: RecordedSection | None = None,
 ) -> Run:
     """
     Score a run's records anew, without asking any system anything.
 
     With the scorers of its scenario, or with *choices* in their place. In a run that this user did not
     begin on this machine they run no code unless *allow_code* says that they may. Scorers that have a model
-    observe on the nodes of the scenario's ``cluster``; *on* as for ``run_async``.
+    observe on the nodes of the scenario's ``cluster``; *on* as for ``run_async``. *recorded*
+    says how answers are held against the recorded ones; left out, as the scenario or an earlier time says.
 
     Raises:
         InputError: the cluster can't be reached.
@@ -47,6 +51,7 @@ def score(
         with code_may_run():
             score_into(store, choices, cluster=scenario.cluster)
             check_into(store)
+            compare_recorded_into(store, recorded or scenario.recorded)
     finally:
         store.close()
     send_scores(run.folder, run.scenario())

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from replay.statistics.failure_reasons import FailureReason
     from replay.statistics.interval import IntervalMethod
     from replay.statistics.load.load_summary import LoadSummary
+    from replay.statistics.recorded import RecordedTurn
     from replay.statistics.run_comparison import ScoredRun
     from replay.statistics.run_numbers import Report
     from replay.statistics.score_column import ScoreColumn
@@ -203,10 +204,12 @@ class Run:
         """
         from replay.results.checking import check_scores
         from replay.results.human_scores import people_scores
+        from replay.results.recorded import recorded_scores
         from replay.results.verdict_columns import verdict_scores
 
         with self._opened() as store:
             of_others = {**verdict_scores(store), **check_scores(store), **people_scores(store)}
+            of_others |= recorded_scores(store)
             return {**stored_scorers(store).by_label, **of_others}
 
     def judged(self) -> list[JudgeSummary]:
@@ -227,6 +230,20 @@ class Run:
         """
         with self._opened() as store:
             return list(store.checks())
+
+    def recorded_turns(self) -> list[RecordedTurn]:
+        """Return each turn held against the recorded answer; empty where that was not done (``recorded``)."""
+        from replay.results.recorded import recorded_turns
+
+        with self._opened() as store:
+            return list(recorded_turns(store))
+
+    def compares_recorded(self) -> bool:
+        """Return whether its answers were held against the recorded ones."""
+        from replay.results.recorded import RECORDED
+
+        with self._opened() as store:
+            return store.fact(RECORDED) is not None
 
     def endings(self) -> list[TurnRecord]:
         """Return how plays without recorded questions ended, each at the depth after its last turn."""
@@ -273,12 +290,14 @@ class Run:
 
     def _report(self, resamples: int, method: IntervalMethod) -> Report:
         from replay.results.human_scores import people_of
+        from replay.results.recorded import recorded_turns
         from replay.results.report_numbers import run_repeats, wording_agreements
         from replay.results.run_notes import run_notes
         from replay.statistics.checks import count_checks
         from replay.statistics.group import Group
         from replay.statistics.interventions import Control, count_interventions
         from replay.statistics.paired import policy_gaps
+        from replay.statistics.recorded import count_recorded
         from replay.statistics.run_numbers import Report, hidden_points
         from replay.statistics.script_survival import script_survival
         from replay.statistics.simulations import count_simulations
@@ -290,6 +309,7 @@ class Run:
             notes = (*run_notes(store, judged), *stored_scorers(store).remarks)
             people = people_of(store)
             checks = count_checks(store.checks())
+            recorded = count_recorded(recorded_turns(store))
             wording = wording_agreements(store.rewritten())
             found = store.recorded_answers() if with_user else []
             controls: dict[Group, Control] = {
@@ -316,6 +336,7 @@ class Run:
             survival=script_survival(records),
             people=people,
             checks=checks if checks.rows else None,
+            recorded=recorded,
         )
 
     def scored_run(self, name: str) -> ScoredRun:

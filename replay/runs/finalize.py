@@ -47,6 +47,7 @@ async def finalizing(
 async def _finish(assembly: Assembly, store: RunStore, observer: object) -> None:
     # Only now: no question waits for what scores and judges need.
     from replay.results.checking import check_into
+    from replay.results.recorded import compare_recorded_into
     from replay.results.scoring import chosen_scorers, score_into
 
     await store.flush()  # scoring reads what was just written
@@ -55,10 +56,13 @@ async def _finish(assembly: Assembly, store: RunStore, observer: object) -> None
     built = None if chosen else assembly.scorers
     scoring = partial(score_into, store, chosen or scenario.scorers, built=built, cluster=scenario.cluster)
     await stoppable(scoring)
+    compare = partial(compare_recorded_into, store, scenario.recorded)
     await stoppable(partial(check_into, store))  # judges may be stopped, and most checks don't wait for them
+    await stoppable(compare)
     if assembly.judges:
         from replay.results.judging import judge_into
 
         await judge_into(store, assembly.judges, told=getattr(observer, "judged", None))
         await stoppable(partial(check_into, store))
+        await stoppable(compare)
     await store.flush()  # who exports the run reads what was just written

@@ -39,6 +39,7 @@ from replay.scenario.combinations import (
 )
 from replay.scenario.part_builder import PartBuilder, Unread
 from replay.scenario.reading import ScenarioFile, add_lines
+from replay.scenario.recorded_section import check_recorded, is_pairwise
 from replay.scenario.sections import DriftSection, Scenario
 from replay.scenario.telemetry_section import check_telemetry
 from replay.scenario.tools_building import with_tools
@@ -222,11 +223,14 @@ def try_assemble(file: ScenarioFile, *, data_is_read: bool = False) -> tuple[Ass
 
         judges = build_panels(builder, scenario.judges)
     check_judge_names(builder, judges, scorers)
+    if scenario.recorded and all(judges):
+        pairwise = [panel.name for panel in judges if panel and is_pairwise(panel.judge)]
+        check_recorded(scenario.recorded, pairwise, [p.name for p in judges if p], builder.fault)
     builder.faults += assertion_faults(
         scenario.assertions,
         systems=[s.name for s in scenario.systems],
         policies=[c.label for c in scenario.policies],
-        metrics=score_units(scorers, judges),
+        metrics=score_units(scorers, judges, recorded=scenario.recorded is not None),
         folder=file.folder,
         repeats=scenario.play.repeats,
     )

@@ -19,6 +19,7 @@ from replay.core.settings.prices import Prices
 from replay.play.load.section import LoadSection
 from replay.scenario.assertions.section import Assertion
 from replay.scenario.cluster_section import ClusterSection
+from replay.scenario.recorded_section import RecordedSection
 from replay.scenario.telemetry_section import TelemetrySection
 from replay.scenario.tools_section import ToolsSection
 
@@ -170,6 +171,9 @@ class Scenario(Section):
     """The metrics of each turn's answer."""
     judges: tuple[PluginChoice, ...] = ()
     """Models that judge answers, asked after scoring. An entry has the keys below, and its judge's own."""
+    recorded: RecordedSection | None = None
+    """Whether each answer is better or worse than the recorded one, the same, or differs; not asked when left
+    out."""
     drift: DriftSection = DriftSection()
     tools: ToolsSection | None = None
     """What becomes of calls of tools; without it a reply that calls one is a failed turn."""

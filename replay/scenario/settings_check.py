@@ -44,7 +44,7 @@ def settings_faults(raw: Mapping[str, Any], folder: Path) -> list[Fault]:
         _valid_entries(Assertion, raw.get("assert")),
         systems=[system.name for system in systems] if all(systems) else None,
         policies=[choice.label for choice in policies] if all(policies) else None,
-        metrics=score_units(scorers, judges) if all(chosen) else None,
+        metrics=score_units(scorers, judges, recorded="recorded" in raw) if all(chosen) else None,
         folder=folder,
     )
     return builder.faults

@@ -27,6 +27,7 @@ from replay.statistics.interval import IntervalMethod
 from replay.statistics.interventions import GroupInterventions
 from replay.statistics.paired import PairedDifference, policy_gaps
 from replay.statistics.people import HumanScores
+from replay.statistics.recorded import RecordedNumbers
 from replay.statistics.repeats import RepeatNumbers
 from replay.statistics.score_column import ScoreColumn
 from replay.statistics.script_survival import ScriptSurvival
@@ -159,3 +160,5 @@ class Report:
     """What people said in the study that the run comes out of; None where there was none."""
     checks: Checks | None = None
     """What became of the checks that the data makes; None where it makes none."""
+    recorded: RecordedNumbers | None = None
+    """Each answer held against the recorded one; None where that was not asked for."""

@@ -13,6 +13,7 @@ from typing import Any
 from replay.core.errors import ReplayError
 from replay.report.numbers import headline
 from replay.results.human_scores import PEOPLE
+from replay.results.recorded import RECORDED
 from replay.results.run import Run
 from replay.scorers.scorer import SHARE, MeanScorer, Scorer, unit_of
 from replay.statistics.group import Group, groups_in_order
@@ -56,6 +57,8 @@ class LiveRun:
         self.is_load: bool = self.browser.fact("load") is not None
         self.has_people: bool = self.browser.fact(PEOPLE) is not None
         """It comes out of a study."""
+        self.has_recorded: bool = self.browser.fact(RECORDED) is not None
+        """Its answers were held against the recorded ones."""
         self.has_user: bool = bool(self.run.policies_with_user())
         """A user may word its turns."""
         self._lock = threading.RLock()

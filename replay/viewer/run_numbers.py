@@ -17,6 +17,7 @@ import numpy as np
 
 from replay.core.check_result import CheckResult
 from replay.core.errors import ReplayError
+from replay.core.record import RECORDED_BETTER, RECORDED_WORSE
 from replay.results.assertion_results import check_assertions
 from replay.results.report_numbers import run_attribution
 from replay.results.run import Run
@@ -108,6 +109,7 @@ def broken_rules(
 ) -> tuple[BrokenRule, ...]:
     """Return all that failed of a run: assertions, objectives, checks, then yes-or-no scores."""
     columns = {row.name for row in checks.rows} if checks else set()
+    columns |= {RECORDED_WORSE, RECORDED_BETTER}  # a 0 is no fault; worse turns have a page of their own
     others = {name: scorer for name, scorer in scorers.items() if name not in columns}
     return (
         *_of_assertions(gate),

@@ -31,6 +31,7 @@ from replay.viewer.load_view import load_charts
 from replay.viewer.overview import overview
 from replay.viewer.pages import render
 from replay.viewer.people_view import people_view
+from replay.viewer.recorded_view import RecordedView, recorded_view
 from replay.viewer.run_numbers import BrokenRule, run_numbers
 from replay.viewer.turn_view import TextLimits
 
@@ -108,20 +109,24 @@ def _page(watched: LiveRun, resamples: int, limit_bytes: int) -> tuple[str, Repo
     def interventions_at(places: Mapping[str, int]) -> InterventionsView | None:
         return interventions_view(watched.browser, _address(places)) if watched.has_user else None
 
+    def recorded_at(places: Mapping[str, int]) -> RecordedView | None:
+        return recorded_view(numbers.report.recorded, _address(places))
+
     nothing: dict[str, Any] = {"scores": [], "fragments": [], "breaking": {}}
-    base = len(
-        render("report.html", **content, page=empty, interventions=interventions_at({}), **nothing).encode()
-    )
+    without = {"interventions": interventions_at({}), "recorded": recorded_at({}), **nothing}
+    base = len(render("report.html", **content, page=empty, **without).encode())
     fragments = dict(_fragments(watched, everything.rows, numbers.broken, limit_bytes - base))
     by_id = _scores(index, list(numbers.report.table.columns), set(fragments))
     while True:
         kept = [row for row in everything.rows if row.id in fragments]
+        places = {row.id: place for place, row in enumerate(kept)}
         page = Page(rows=tuple(kept), found=len(kept), of=everything.of, score=order)
         text = render(
             "report.html",
             **content,
             page=page,
-            interventions=interventions_at({row.id: place for place, row in enumerate(kept)}),
+            interventions=interventions_at(places),
+            recorded=recorded_at(places),
             scores=[by_id[row.id] for row in kept],
             fragments=[fragments[row.id] for row in kept],
             breaking=_breaking(numbers.broken, kept),

@@ -32,6 +32,7 @@ from replay.viewer.load_view import load_charts
 from replay.viewer.overview import overview
 from replay.viewer.pages import render
 from replay.viewer.people_view import people_view
+from replay.viewer.recorded_view import recorded_view
 from replay.viewer.run_numbers import GateResult, RunNumbers
 from replay.web.access import is_loopback, let_in_by_token
 from replay.web.app import Failure, Handler, add_assets, html, new_app
@@ -114,6 +115,10 @@ class Viewer:
         get(
             "/run/{key}/people",
             self._of_numbers("people", lambda _, numbers: people_view(numbers.report.people)),
+        )
+        get(
+            "/run/{key}/recorded",
+            self._of_numbers("recorded", lambda _, n: recorded_view(n.report.recorded, address_in_viewer)),
         )
         get("/run/{key}/load", self._of_numbers("load", lambda _, numbers: load_charts(numbers.load)))
         get("/run/{key}/interventions", self._interventions)
@@ -271,6 +276,7 @@ class Viewer:
             list_at="conversations",
             has_load=watched.is_load,
             has_people=watched.has_people,
+            has_recorded=watched.has_recorded,
             has_user=watched.has_user,
             **content,
             **_page_context(watched, name),

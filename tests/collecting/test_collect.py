@@ -11,8 +11,10 @@ import pytest
 
 from replay.collecting import collect as collecting
 from replay.collecting.suite import Suite, read_replaced
+from replay.runs.launch import load_scenario
+from replay.scenario.recorded_section import RecordedSection
 from tests.cli.command import replay_cli
-from tests.collecting.logs import write_logs
+from tests.collecting.logs import log, write_logs
 
 
 @pytest.fixture
@@ -35,6 +37,26 @@ def test_a_log_becomes_a_suite(folder):
     assert [len(one["turns"]) for one in talks] == [2, 1, 3, 1]
     assert talks[2]["metadata"]["feedback"] == "thumbs_down"
     assert talks[2]["metadata"]["key_turns"] == [2, 3]
+
+
+def test_the_suite_says_which_recorded_answers_are_no_reference_and_holds_against_the_others(folder):
+    """Of the conversation that the log calls bad none is, and of another one that the user objected to."""
+    objecting = log(
+        "shop-7",
+        ("Do you have candles?", "We sell candles of beeswax in three sizes, and holders made of brass."),
+        ("That's not what I asked. Unscented ones?", "All of our candles are unscented, large ones too."),
+    )
+    with (folder / "shop.jsonl").open("a", encoding="utf-8") as stream:
+        stream.write(f"{json.dumps(objecting)}\n")
+    metadata = [one.get("metadata", {}) for one in collect(folder)]
+    keys = ("bad_answers", "bad_conversation")
+    said = [{key: one[key] for key in keys if key in one} for one in metadata]
+    assert [one for one in said if one] == [
+        {"bad_conversation": "feedback in the log"},
+        {"bad_answers": [1]},
+    ]
+    scenario = load_scenario(str(folder / "suite")).scenario
+    assert scenario.recorded == RecordedSection()
 
 
 def test_no_file_of_the_suite_holds_what_is_personal(folder):

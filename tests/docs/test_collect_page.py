@@ -5,11 +5,15 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import tomllib
 from importlib.metadata import version
 from pathlib import Path
 
+from ruamel.yaml import YAML
+
 from replay.collecting.kinds import KINDS
 from replay.collecting.rules_file import read_rules
+from replay.scenario.recorded_section import RecordedSection
 from tests.cli.command import replay_cli
 from tests.collecting.logs import write_logs
 
@@ -30,10 +34,13 @@ def test_the_commands_run(tmp_path):
     (tmp_path / "logs").mkdir()
     write_logs(tmp_path / "logs" / "shop.jsonl")
     commands = [line.split() for line in re.findall(r"^    replay (.*)$", PAGE, re.MULTILINE)]
-    assert [command[0] for command in commands] == ["collect", "collect", "run"]
+    assert [command[0] for command in commands] == ["collect", "collect", "run", "run"]
     for command in (commands[0], commands[2]):
         done = replay_cli(*command, cwd=tmp_path)
         assert done.returncode == 0, done.stderr
+    gated = replay_cli(*commands[3], cwd=tmp_path)
+    assert gated.returncode == 100, gated.stderr
+    assert "Worse than recorded, at most 0 allowed:\nFAIL  extractive, gold: " in gated.stdout
     files = {path.name for path in (tmp_path / "suite").iterdir()}
     named = set(re.findall(r"`([\w-]+\.(?:jsonl|yaml|md|txt))`", PAGE.partition("Beside the suite")[0]))
     assert files == named - {"dropped.jsonl"}
@@ -41,9 +48,32 @@ def test_the_commands_run(tmp_path):
 
 
 def test_the_rules_can_be_read(tmp_path):
-    (text,) = blocks("yaml")
+    text, _ = blocks("yaml")
     (tmp_path / "rules.yaml").write_text(text, "utf-8")
     assert read_rules(tmp_path / "rules.yaml").keep == {"acme", "lutetia"}
+
+
+def test_the_section_is_what_collect_writes_and_its_figures_are_those_of_the_benchmark():
+    section = YAML(typ="safe").load(blocks("yaml")[1])["recorded"]
+    assert RecordedSection.model_validate(section) == RecordedSection()
+    commented = re.findall(r"^  # (\w+): ([\w.]+)", blocks("yaml")[1], re.MULTILINE)
+    assert section.keys() | {name for name, _ in commented} == RecordedSection.model_fields.keys()
+    RecordedSection.model_validate(dict(commented))
+
+    done = subprocess.run(
+        [sys.executable, "benchmarks/same_answers.py"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    measured = done.stdout.partition("measuring")[2]
+    for name, shown in (("recorded", "now"), ("fuzzy match", "fuzzy match, from its best bound")):
+        (row,) = re.findall(rf"^{name} .*", measured, re.MULTILINE)
+        figures = re.findall(r"\d+ of \d+, [\d.]+ %", row)
+        assert f"| {shown} | {' | '.join(figures)} |" in PAGE
+
+
+def test_the_cases_are_counted_as_the_page_says():
+    text = (ROOT / "tests" / "results" / "recorded_cases.toml").read_text("utf-8")
+    cases = tomllib.loads(text)["case"]
+    assert [sum(key not in case for case in cases) for key in ("first", "still")] == [39, 48]
 
 
 def test_the_program_runs(tmp_path, monkeypatch):

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from replay.core.errors import Fault
+from replay.core.record import RECORDED_BETTER, RECORDED_WORSE
 from replay.core.settings.faults import nearest
 from replay.scenario.assertions.depth_range import ALL_DEPTHS
 from replay.scenario.assertions.operational_metrics import UNITS
@@ -96,14 +97,20 @@ def _pass_faults(one: Assertion, asked: PassMetric | None, at: str, repeats: int
         yield Fault(path=f"{at}.depth", message="whole conversations have no depth; leave it out")
 
 
-def score_units(scorers: Mapping[str, object], judges: Sequence[Panel | None]) -> dict[str, str] | None:
-    """Return the units of the scores of *scorers* and *judges* by name; None if one could not be built."""
+def score_units(
+    scorers: Mapping[str, object], judges: Sequence[Panel | None], *, recorded: bool = False
+) -> dict[str, str] | None:
+    """
+    Return the units of the scores of *scorers* and *judges* by name; None if one could not be built.
+
+    With *recorded* answers are compared with the recorded ones, too.
+    """
     if any(one is None for one in (*scorers.values(), *judges)):
         return None
     units = {label: unit_of(scorer) for label, scorer in scorers.items()}
     for panel in judges:
         units |= {name: output.unit for name, output in panel.columns.items()} if panel else {}
-    return units
+    return units | (dict.fromkeys((RECORDED_WORSE, RECORDED_BETTER), SHARE) if recorded else {})
 
 
 def _unknown(kind: str, name: str, names: Collection[str]) -> str:

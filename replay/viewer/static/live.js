@@ -48,7 +48,7 @@
       ? `${news.turns.toLocaleString("en")} asks, ${news.conversations.toLocaleString("en")} conversations${news.computing ? ", computing" : ""}`
       : "";
     const wants = document.body.dataset.view;
-    const shows = ["overview", "depth", "gold", "people", "load"].includes(wants) || document.querySelector("[data-pending]");
+    const shows = ["overview", "depth", "gold", "recorded", "people", "load"].includes(wants) || document.querySelector("[data-pending]");
     const stale = shows && news.numbers !== document.body.dataset.numbers;
     const counted = wants === "overview" && turns !== null && turns !== news.turns;
     if (stale || counted) await replaceContent();

@@ -18,10 +18,10 @@ def run(tmp_path_factory):
 
 
 def test_it_uses_every_judge_and_all_of_them_find_something(run):
-    """But those of rubrics and of goals, which judge what the data asks for, and those in judges-by-name."""
+    """But those of rubrics, goals and recorded answers, which the data has, and those in judges-by-name."""
     used = {choice.name for choice in run.scenario().scenario.judges}
     by_name = {named.judge.kind for named in NAMED}
-    assert used == set(available("judges")) - {"rubric", "goal_reached"} - by_name
+    assert used == set(available("judges")) - {"rubric", "goal_reached", "pairwise"} - by_name
 
     table = run.depth_table(resamples=0)
     totals = table[table["depth"].isna()]
