@@ -111,7 +111,7 @@ class _Data:
         self._detector = detector
         self.conversations = self.turns = self.prompted = 0
         self.has_goals = False
-        self._recorded = self._unanswered = self._calls = 0
+        self._recorded = self._unanswered = self._calls = self._sessions = 0
         self._left_out = OmissionCounts()
         self._not_judged: Counter[str] = Counter()
 
@@ -122,6 +122,7 @@ class _Data:
         self.turns += len(conversation.asked_depths[self.has_goals :])
         self.prompted += any(instructions(turn.asked_with) for turn in conversation.turns)
         self._recorded += len(recorded)
+        self._sessions += len({turn.session for turn in conversation.turns if turn.session})
         self._unanswered += sum(turn.gold_answer is None for turn in recorded)
         self._calls += sum(len(step.tool_calls) for turn in conversation.turns for step in turn.steps)
         self._left_out.add(conversation.metadata.get(LEFT_OUT))
@@ -132,6 +133,8 @@ class _Data:
         if self._recorded:
             lost = f", {self._unanswered} of them left out for want of an answer" if self._unanswered else ""
             yield f"after {self._recorded} turns that are shown as recorded{lost}"
+        if self._sessions:
+            yield f"in {self._sessions:,} sessions"
         if self._calls:
             yield f"{self._calls:,} call{'s' * (self._calls != 1)} of tools recorded"
         yield from self._left_out.remarks()

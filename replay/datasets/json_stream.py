@@ -75,5 +75,5 @@ def _check_between(between: bytes, mark: bytes, place: SourceLocation) -> None:
     found = between.strip()
     expected = b"" if place.item == 1 or is_last else b","
     if found != expected or not (is_last or mark == b"{"):
-        shown = (found.lstrip(b",") + (b"" if is_last else mark)).decode(errors="replace")
+        shown = (found + (b"" if is_last else mark)).strip(b" ,").decode(errors="replace")
         raise place.error(f'is not valid JSON: expected objects and commas between them, found "{shown:.40}"')

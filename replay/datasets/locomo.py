@@ -36,14 +36,14 @@ _SESSION = re.compile(r"session_(\d+)")
 _PLACE = re.compile(r"D:?0*(\d+):0*(\d+)")
 
 
-class _Utterance(msgspec.Struct):
+class _ChatLine(msgspec.Struct):
     speaker: str
     dia_id: str
     text: str
     blip_caption: str | None = None
 
 
-class _Asked(msgspec.Struct):
+class _LocomoQuestion(msgspec.Struct):
     question: str
     category: int
     evidence: list[str] = []
@@ -51,13 +51,13 @@ class _Asked(msgspec.Struct):
     adversarial_answer: Any = None
 
 
-class _Sample(msgspec.Struct):
+class _LocomoSample(msgspec.Struct):
     sample_id: str
     conversation: dict[str, msgspec.Raw]
-    qa: list[_Asked]
+    qa: list[_LocomoQuestion]
 
 
-class _Dialogue(NamedTuple):
+class _SessionTurns(NamedTuple):
     """A sample's sessions as turns."""
 
     id: str
@@ -68,7 +68,7 @@ class _Dialogue(NamedTuple):
     """The id of the turn in which a line is, by the line's own."""
 
 
-_LINES = decoder_of(list[_Utterance])
+_LINES = decoder_of(list[_ChatLine])
 _TEXT = decoder_of(str)
 
 
@@ -94,8 +94,8 @@ class LocomoReader:
 
     def _questions(
         self, path: Path
-    ) -> Iterator[tuple[SourceLocation, tuple[_Dialogue, int, _Asked] | DatasetError]]:
-        for place, sample in rows_of_list(path, _Sample):
+    ) -> Iterator[tuple[SourceLocation, tuple[_SessionTurns, int, _LocomoQuestion] | DatasetError]]:
+        for place, sample in rows_of_list(path, _LocomoSample):
             if isinstance(sample, DatasetError):
                 yield place, sample
                 continue
@@ -107,7 +107,7 @@ class LocomoReader:
             for number, question in enumerate(sample.qa, 1):
                 yield place, (dialogue, number, question)
 
-    def _dialogue(self, sample: _Sample, place: SourceLocation) -> _Dialogue:
+    def _dialogue(self, sample: _LocomoSample, place: SourceLocation) -> _SessionTurns:
         turns: list[Turn] = []
         begun: list[str | None] = []
         turn_of: dict[str, str] = {}
@@ -131,24 +131,24 @@ class LocomoReader:
                         session=session,
                     )
                 )
-        return _Dialogue(sample.sample_id, tuple(turns), begun, turn_of)
+        return _SessionTurns(sample.sample_id, tuple(turns), begun, turn_of)
 
 
-def _pairs(lines: Sequence[_Utterance]) -> Iterator[tuple[list[_Utterance], list[_Utterance]]]:
+def _pairs(lines: Sequence[_ChatLine]) -> Iterator[tuple[list[_ChatLine], list[_ChatLine]]]:
     """Yield what one says and what the other answers, which is nothing at the end perhaps."""
     runs = [list(run) for _, run in groupby(lines, lambda line: line.speaker)]
     for number in range(0, len(runs), 2):
         yield runs[number], runs[number + 1] if number + 1 < len(runs) else []
 
 
-def _text(lines: Sequence[_Utterance]) -> str:
+def _text(lines: Sequence[_ChatLine]) -> str:
     return "\n".join(
         f"{line.speaker}: {line.text}" + (f" [shares {line.blip_caption}]" if line.blip_caption else "")
         for line in lines
     )
 
 
-def _build(row: tuple[_Dialogue, int, _Asked], place: SourceLocation) -> Conversation:
+def _build(row: tuple[_SessionTurns, int, _LocomoQuestion], place: SourceLocation) -> Conversation:
     dialogue, number, asked = row
     if asked.category not in KINDS:
         raise place.error(

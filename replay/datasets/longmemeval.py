@@ -34,17 +34,17 @@ ABSTENTION = "abstention"
 _ROLES = ("user", "assistant")
 
 
-class _Said(msgspec.Struct):
+class _HaystackMessage(msgspec.Struct):
     role: str
     content: str
     has_answer: bool | None = None
 
 
-class _Question(msgspec.Struct):
+class _HaystackQuestion(msgspec.Struct):
     question_id: str
     question_type: str
     question: str
-    haystack_sessions: list[list[_Said]]
+    haystack_sessions: list[list[_HaystackMessage]]
     answer: Any = None
     question_date: str = ""
     haystack_dates: list[str] = []
@@ -66,9 +66,9 @@ class LongMemEvalReader:
 
     def read(self, path: Path) -> Iterator[Conversation | DatasetError]:
         """Yield one conversation a question. Raises a ``DatasetError`` if the file can't be read on."""
-        yield from conversations(rows_of_stream(path, _Question), self._build)
+        yield from conversations(rows_of_stream(path, _HaystackQuestion), self._build)
 
-    def _build(self, row: _Question, place: SourceLocation) -> Conversation:
+    def _build(self, row: _HaystackQuestion, place: SourceLocation) -> Conversation:
         turns: list[Turn] = []
         begun: list[str | None] = []
         """When each turn's session began, of the first turn of each."""
@@ -110,7 +110,9 @@ class LongMemEvalReader:
         return (Message(role="system", text=f"Date: {date}"),) if self.dates and date else ()
 
 
-def _sessions(row: _Question, place: SourceLocation) -> Iterator[tuple[str, str, str, Sequence[_Said]]]:
+def _sessions(
+    row: _HaystackQuestion, place: SourceLocation
+) -> Iterator[tuple[str, str, str, Sequence[_HaystackMessage]]]:
     """
     Yield each session's id in the data, what it is called here, its date and its messages, by date.
 
@@ -134,7 +136,7 @@ def _sessions(row: _Question, place: SourceLocation) -> Iterator[tuple[str, str,
 
 
 def _turns(
-    name: str, session: str, said: Sequence[_Said], place: SourceLocation
+    name: str, session: str, said: Sequence[_HaystackMessage], place: SourceLocation
 ) -> tuple[list[Turn], list[int]]:
     """
     Return the turns of a session, and the positions of those that hold an answer.

@@ -47,7 +47,8 @@ LONGEST = 300
 """Characters of a question, an answer, a finding or a run's name."""
 RUN_ORDER = (
     "assertions", "totals", "conclusions", "failures", "checks", "failed checks", "differences",
-    "depth table", "survival", "interventions", "simulations", "plays", "nothing", "notes", "signatures",
+    "depth table", "turn groups", "survival", "interventions", "simulations", "plays", "nothing", "notes",
+    "signatures",
 )  # fmt: skip
 COMPARISON_ORDER = ("gate", "checks", "differences", "notes")
 """The sections that are shown. Pairs stay in their order: what changed of the checks of each comes first."""
