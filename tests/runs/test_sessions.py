@@ -16,6 +16,7 @@ from aiohttp import web
 
 from replay.results.run import newest_run
 from replay.runs.launch import resume_async, run_async
+from tests.cli.command import replay_cli
 from tests.waiting import until_async
 
 SESSIONS = {"monday": ["My cat is Bo.", "He is four."], "friday": ["Hello.", "Who is my cat?"]}
@@ -215,3 +216,17 @@ async def test_a_turn_says_how_far_back_its_evidence_is(folder):
     assert back == [("", None, None)] * 3 + [("recall", 1, 3)]
     frame = run.turns()
     assert frame["turns_back"].dropna().tolist() == [3, 3]
+
+
+@pytest.mark.parametrize(("with_sessions", "said"), [(True, "in 4 sessions"), (False, "session shows all")])
+def test_validate_counts_sessions_and_says_where_there_are_none_to_cut_at(folder, with_sessions, said):
+    if not with_sessions:
+        plain = '{"id": "a", "turns": [{"question": "Who?"}]}\n'
+        (folder / "talks.jsonl").write_text(plain, "utf-8")
+    system = {"name": "s", "adapter": "scripted"}
+    policies = ["gold", {"gold": {"history": "session"}}]
+    (folder / "s.yaml").write_text(yaml.safe_dump(scenario(folder, system, policies=policies)))
+    told = replay_cli("validate", "s.yaml", cwd=folder).stdout
+
+    assert told.count(said) == 1
+    assert ("shows all" in told) != with_sessions

@@ -28,6 +28,7 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 from replay import CANNOT_ANSWER, ChatReply, ChatRequest, Conversation, Exchange, HistoryKeeper, Passage
@@ -126,7 +127,7 @@ class ExtractiveSession:
         return ChatReply(text=text, passages=tuple(self._passages[number] for number in shown))
 
     def _recall(self, question: str, said: tuple[str, ...]) -> tuple[SentenceIndex, list[tuple[int, float]]]:
-        index = index_of(said)
+        index = _index_of_history(said)
         return index, self._rank(question, (), index)
 
     def _rank(
@@ -156,6 +157,10 @@ class ExtractiveSession:
                     scores[sentence] *= 0.0 if number == 0 else REPEATED
         ranked = [(sentence, score) for sentence, score in scores.items() if score > 0]
         return sorted(ranked, key=lambda item: (-item[1], item[0]))
+
+
+# A history may be hundreds of pages, and is another one in each conversation.
+_index_of_history = lru_cache(maxsize=8)(index_of.__wrapped__)
 
 
 def _question_terms(question: str) -> dict[str, float]:
