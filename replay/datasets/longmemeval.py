@@ -95,11 +95,7 @@ class LongMemEvalReader:
             )
         )
         begun.append(iso_time(row.question_date, "%Y/%m/%d (%a) %H:%M"))
-        named = {
-            "question_type": row.question_type,
-            "question_date": row.question_date,
-            "answer_session_ids": row.answer_session_ids,
-        }
+        named = {"question_type": row.question_type, "question_date": row.question_date}
         return Conversation(
             id=row.question_id,
             turns=tuple(turns),
