@@ -7,6 +7,7 @@ import io
 from rich.console import Console
 
 from replay.report.json import report_json
+from replay.report.latex import latex_report
 from replay.report.markdown import markdown_report
 from replay.report.text import print_report
 from replay.scorers.exact_match import em
@@ -49,8 +50,9 @@ sessions back  system  policy                 turns  em
     assert "By kind\nkind  system" in stream.getvalue()
 
 
-def test_they_are_in_markdown_and_in_json():
+def test_they_are_in_markdown_in_latex_and_in_json():
     assert "By sessions back" in markdown_report(report(), title="try")
+    assert r"\caption{By sessions back}" in latex_report(report(), title="try")
     kind, sessions = report_json(report())["turn_groups"]
     assert (kind["by"], [row["turns"] for row in kind["rows"]]) == ("kind", [3, 3])
     assert (sessions["by"], sessions["rows"][0]["scores"]["em"]["value"]) == ("sessions back", 1.0)
