@@ -81,6 +81,8 @@ def validate(
         # Without its resolver a policy can't say which it is.
         signature = policy.signature if assembly.resolving else "known when it runs"
         echo(f"  policy    {label}: {signature}")
+        if data and not found.sessions and getattr(getattr(policy, "view", None), "session", False):
+            echo("            history: session shows all: no turn says which session it is of")
     for scorer in assembly.scorers.values():
         echo(f"  scorer    {scorer.signature}")
     for panel in assembly.judges:
@@ -109,7 +111,7 @@ class _Data:
 
     def __init__(self, detector: DriftDetector | None) -> None:
         self._detector = detector
-        self.conversations = self.turns = self.prompted = 0
+        self.conversations = self.turns = self.prompted = self.sessions = 0
         self.has_goals = False
         self._recorded = self._unanswered = self._calls = 0
         self._left_out = OmissionCounts()
@@ -122,6 +124,7 @@ class _Data:
         self.turns += len(conversation.asked_depths[self.has_goals :])
         self.prompted += any(instructions(turn.asked_with) for turn in conversation.turns)
         self._recorded += len(recorded)
+        self.sessions += len({turn.session for turn in conversation.turns if turn.session})
         self._unanswered += sum(turn.gold_answer is None for turn in recorded)
         self._calls += sum(len(step.tool_calls) for turn in conversation.turns for step in turn.steps)
         self._left_out.add(conversation.metadata.get(LEFT_OUT))
@@ -135,6 +138,8 @@ class _Data:
 
             turns = count_text(self._recorded, "turn", ("that is", "that are"))
             yield f"after {turns} shown as recorded{lost}"
+        if self.sessions:
+            yield f"in {self.sessions:,} sessions"
         if self._calls:
             yield f"{self._calls:,} call{'s' * (self._calls != 1)} of tools recorded"
         yield from self._left_out.remarks()

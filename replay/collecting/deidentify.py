@@ -184,16 +184,21 @@ def deidentify(
     replacer = _Replacer(collector.found, pseudonyms)
     passages = {passage.id: f"{id}/p{number}" for number, passage in enumerate(conversation.passages, 1)}
     made = map_texts(conversation, replacer)
+    turns = {turn.id: f"{id}#{number}" for number, turn in enumerate(conversation.turns, 1)}
+    known = dict.fromkeys(turn.session for turn in conversation.turns if turn.session)
+    sessions = {session: f"{id}/s{number}" for number, session in enumerate(known, 1)}
     renamed = replace(
         made,
         id=id,
         turns=tuple(
             replace(
                 turn,
-                id=f"{id}#{number}",
+                id=turns[old.id],
                 gold_passages=tuple(passages.get(one, one) for one in old.gold_passages if one in passages),
+                session=sessions.get(old.session, ""),
+                evidence=tuple(turns[one] for one in old.evidence),
             )
-            for number, (turn, old) in enumerate(zip(made.turns, conversation.turns, strict=True), 1)
+            for turn, old in zip(made.turns, conversation.turns, strict=True)
         ),
         passages=tuple(
             Passage(id=passages[old.id], text=one.text, title=one.title)

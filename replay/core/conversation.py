@@ -51,6 +51,15 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
     """What was recorded between the question and the gold answer: calls of tools and their results."""
     expect: tuple[Expectation, ...] = ()
     """What is expected of the system's turn, beside the gold answers."""
+    session: str = ""
+    """
+    The session that it belongs to; empty where the data know of none. A turn of another session than the turn
+    before begins one, and a session's turns stand together.
+    """
+    evidence: tuple[str, ...] = ()
+    """Ids of the earlier turns that hold the answer."""
+    kind: str = ""
+    """What kind of question it is, in the data's words; empty where they have none."""
 
     @property
     def gold_answer(self) -> str | None:
@@ -93,6 +102,11 @@ class Conversation(msgspec.Struct, frozen=True, kw_only=True):
     """What is expected of the whole conversation, once it is over."""
     goal: UserGoal | None = None
     """In the place of turns."""
+    user: str = ""
+    """
+    Who talks: one name for all sessions of a play, and another for each play. What a run sets for a system
+    that keeps sessions itself; no file says it.
+    """
     asked_from: int = 1
     """
     Depth of the first turn that is asked; those before it are shown as they were recorded. What a run
@@ -103,6 +117,21 @@ class Conversation(msgspec.Struct, frozen=True, kw_only=True):
     def asked_depths(self) -> range:
         """The depths of the turns that are asked."""
         return range(self.asked_from, len(self.turns) + 1)
+
+    def distance_back(self, depth: int) -> tuple[int | None, int | None]:
+        """
+        Return how many sessions and how many turns lie between the turn at *depth* and its farthest evidence.
+
+        Evidence in the same session is 0 sessions back, in the turn before 1 turn. None for turns where there
+        is no evidence, and for sessions also where the data know of none.
+        """
+        turn = self.turns[depth - 1]
+        places = [n for n, one in enumerate(self.turns[: depth - 1]) if one.id in turn.evidence]
+        if not places:
+            return None, None
+        since = self.turns[places[0] : depth]
+        sessions = len({one.session for one in since}) - 1 if turn.session else None
+        return sessions, len(since) - 1
 
     def with_open_turns(self, most: int) -> Conversation:
         """

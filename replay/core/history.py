@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property, lru_cache
 
 import msgspec
+from msgspec.structs import replace
 
 from replay.core.conversation import Conversation, Turn
 from replay.core.message import Message, instructions, pair_calls, question_messages
@@ -21,7 +22,9 @@ class Exchange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     steps: tuple[Message, ...] = ()
     """What stood between the question and the answer: calls of tools and their results."""
     question_only: bool = False
-    """The system is not shown the answer (``history: user-only``), which is empty then."""
+    """The system is not shown the answer (``history: user-only``), or nobody gave one; it is empty then."""
+    session: str = ""
+    """That of the turn."""
 
     @property
     def messages(self) -> tuple[Message, ...]:
@@ -65,7 +68,7 @@ class PlayedTurn(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         it has put into words before."""
         if self.answer is None:
             return None
-        return Exchange(question=self.asked, answer=self.answer, steps=self.steps)
+        return _exchange(self.asked, self.answer, self.steps, self.turn.session)
 
 
 def gold_history(conversation: Conversation, depth: int) -> tuple[Exchange, ...]:
@@ -73,19 +76,28 @@ def gold_history(conversation: Conversation, depth: int) -> tuple[Exchange, ...]
     Return the recorded questions with gold answers before *depth* (1-based).
 
     A turn whose gold answer is unknown is left out: there is nothing to show for it, and a
-    predicted answer must never stand in a gold history.
+    predicted answer must never stand in a gold history. One whose recorded answer is an empty text had none,
+    and is shown without.
     """
     return tuple(
-        _exchange(turn.question, turn.gold_answer, turn.steps)
+        _gold_exchange(turn.question, turn.gold_answer, turn.steps, turn.session)
         for turn in conversation.turns[: depth - 1]
         if turn.gold_answer is not None
     )
 
 
-@lru_cache(maxsize=32_768)
-def _exchange(question: str, answer: str, steps: tuple[Message, ...]) -> Exchange:
-    """Return the exchange of a turn, cached: the history is rebuilt for every turn of a conversation."""
-    return Exchange(question=question, answer=answer, steps=steps)
+def _exchange(question: str, answer: str, steps: tuple[Message, ...], session: str) -> Exchange:
+    return Exchange(
+        question=question,
+        answer=answer,
+        steps=steps,
+        question_only=not answer and not steps,
+        session=session,
+    )
+
+
+_gold_exchange = lru_cache(maxsize=32_768)(_exchange)
+"""The history is rebuilt for every turn of a conversation."""
 
 
 def own_history(played: Sequence[PlayedTurn]) -> tuple[Exchange, ...]:
@@ -101,9 +113,9 @@ def _split(turn: Exchange) -> Iterator[Exchange]:
             steps.append(step)
             continue
         if steps and steps[-1].role == "assistant" and not steps[-1].tool_calls:
-            yield Exchange(question=question, answer=steps[-1].text, steps=tuple(steps[:-1]))
+            yield replace(turn, question=question, answer=steps[-1].text, steps=tuple(steps[:-1]))
         question, steps = step.text, []
-    yield Exchange(question=question, answer=turn.answer, steps=tuple(steps))
+    yield replace(turn, question=question, steps=tuple(steps))
 
 
 def with_recorded_context(
@@ -113,7 +125,7 @@ def with_recorded_context(
     Return *history* and the messages before *turn*'s question, both with the recorded context messages.
 
     Instructions of a turn that is not in the history, since it was filtered or has no gold answer, are put
-    before the next question.
+    before the next question of its session. A session of which nothing is shown leaves none behind.
 
     Args:
         history: The exchanges to show, oldest first.
@@ -132,14 +144,16 @@ def with_recorded_context(
             # What the question came with stands before its first exchange, as far as that is shown.
             places[number] = max(0, position - max(0, exchanges - 1))
             position = places[number] - 1
+    session = played[0].turn.session if played else turn.session
     for number, p in enumerate(played):
+        if p.turn.session != session:
+            session, pending = p.turn.session, ()
         if number not in places:
             pending += instructions(p.turn.asked_with)
         elif asked_with := pending + p.turn.asked_with:
-            exchange = shown[places[number]]
-            shown[places[number]] = msgspec.structs.replace(exchange, asked_with=asked_with)
+            shown[places[number]] = replace(shown[places[number]], asked_with=asked_with)
             pending = ()
-    return tuple(shown), pending + turn.asked_with
+    return tuple(shown), (pending if turn.session == session else ()) + turn.asked_with
 
 
 def _is_of(exchange: Exchange, played: PlayedTurn) -> bool:

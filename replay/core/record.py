@@ -215,6 +215,12 @@ class TurnRecord(msgspec.Struct, frozen=True, kw_only=True):
     """What a user did in the turn (``react``, ``simulate``), in order."""
     started_at: float | None = None
     """When the engine started, from which ``timing`` counts: seconds since 1970. None where nobody said."""
+    kind: str = ""
+    """What kind of question it is, in the data's words."""
+    sessions_back: int | None = None
+    """Sessions between the turn and its farthest evidence, as ``Conversation.distance_back`` counts them."""
+    turns_back: int | None = None
+    """Turns between them, likewise."""
 
     @property
     def recorded_conversation(self) -> str:

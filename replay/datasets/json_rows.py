@@ -16,6 +16,7 @@ import msgspec
 from replay.core.decoding import decode_as, decoder_of
 from replay.core.errors import DatasetError
 from replay.datasets.data_file import BYTE_ORDER_MARK, check_is_plain, open_data, read_whole
+from replay.datasets.json_stream import stream_objects
 from replay.datasets.place import SourceLocation
 from replay.datasets.typed_json import TOO_DEEP, decode, not_json
 
@@ -43,6 +44,16 @@ def rows_of_any(path: Path, row_type: type[T]) -> Iterator[tuple[SourceLocation,
         DatasetError: as ``rows_of_list`` and ``rows_of_objects``.
     """
     return rows_of_list(path, row_type) if _is_list(path) else rows_of_objects(path, row_type)
+
+
+def rows_of_stream(path: Path, row_type: type[T]) -> Iterator[tuple[SourceLocation, T | DatasetError]]:
+    """
+    Yield each object of the list in *path*, one of which is held at a time, or else as ``rows_of_objects``.
+
+    Raises:
+        DatasetError: as ``stream_objects`` and ``rows_of_objects``.
+    """
+    return _decoded(stream_objects(path), row_type) if _is_list(path) else rows_of_objects(path, row_type)
 
 
 def _is_list(path: Path) -> bool:

@@ -49,6 +49,9 @@ class _NativeTurn(msgspec.Struct, forbid_unknown_fields=True):
     timestamp: Timestamp | None = None
     answer_timestamp: Timestamp | None = None
     expect: Written | str = {}
+    session: str = ""
+    evidence: list[str] = []
+    kind: str = ""
 
 
 class _NativeGoal(msgspec.Struct, forbid_unknown_fields=True):
@@ -160,6 +163,9 @@ def _turn(conversation: str, number: int, row: _NativeTurn, place: SourceLocatio
         asked_with=asked_with(row.asked_with, row.question, place, f"{at}.asked_with"),
         steps=steps(row.steps, place, f"{at}.steps"),
         expect=_expect(row.expect, place, f"{at}.expect"),
+        session=row.session,
+        evidence=tuple(row.evidence),
+        kind=row.kind,
     )
 
 
@@ -221,6 +227,9 @@ def native_fields(conversation: Conversation) -> dict[str, Any]:
                         "asked_with": msgspec.to_builtins(turn.asked_with),
                         "steps": msgspec.to_builtins(turn.steps),
                         "expect": write_expectations(turn.expect),
+                        "session": turn.session,
+                        "evidence": turn.evidence,
+                        "kind": turn.kind,
                     }
                 )
                 for turn in conversation.turns

@@ -43,7 +43,8 @@ def check(conversation: Conversation, place: SourceLocation) -> None:
 
     Raises:
         DatasetError: an empty id or question, neither a turn nor a goal, a goal that says nothing, an id that
-            is used twice, or an expectation that can't be checked.
+            is used twice, a session that comes back, evidence that no earlier turn is, or an expectation that
+            can't be checked.
     """
     if not conversation.id.strip():
         raise place.error("is empty; give the conversation a name", "id")
@@ -59,6 +60,7 @@ def check(conversation: Conversation, place: SourceLocation) -> None:
             raise place.error("is empty; leave it out to number the turns", f"{named}, turns[{index}].id")
         if turn.expect:
             check_expectations(turn.expect, place, f"{named}, turns[{index}].expect")
+    _check_sessions(conversation, place, named)
     check_expectations(conversation.expect, place, f"{named}, expect")
     for name, ids in (
         ("turns", [turn.id for turn in conversation.turns]),
@@ -70,6 +72,28 @@ def check(conversation: Conversation, place: SourceLocation) -> None:
                 f'"{ids[first]}" is already the id of {name}[{ids.index(ids[first])}]; ids must differ',
                 f"{named}, {name}[{first}].id",
             )
+
+
+def _check_sessions(conversation: Conversation, place: SourceLocation, named: str) -> None:
+    over: set[str] = set()
+    earlier: set[str] = set()
+    session = conversation.turns[0].session if conversation.turns else ""
+    for index, turn in enumerate(conversation.turns):
+        if turn.session != session:
+            over.add(session)
+            session = turn.session
+            if session in over:
+                raise place.error(
+                    f'"{session}" comes back after another; a session\'s turns stand together'
+                    if session
+                    else "is missing behind turns of a session; name it for all turns that follow",
+                    f"{named}, turns[{index}].session",
+                )
+        if unknown := [id for id in turn.evidence if id not in earlier]:
+            raise place.error(
+                f'"{unknown[0]}" is not the id of an earlier turn', f"{named}, turns[{index}].evidence"
+            )
+        earlier.add(turn.id)
 
 
 def _check_goal(goal: UserGoal, conversation: Conversation, place: SourceLocation, named: str) -> None:

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from replay.results.run import Run
 
 _FREE = ("metadata", "expect", "goal")
-_LEFT_OUT = dict.fromkeys(("title", "section", "background", "text"), "") | dict.fromkeys(_FREE[:2], "{}")
+_TEXTS = ("title", "section", "background", "text", "session", "kind")
+_LEFT_OUT = dict.fromkeys(_TEXTS, "") | dict.fromkeys(_FREE[:2], "{}")
 """What texts are that a native line may leave out; those not named are null."""
 
 
@@ -56,6 +57,9 @@ def features() -> datasets.Features:
         "asked_with": List(message),
         "steps": List(message),
         "expect": text,
+        "session": text,
+        "evidence": List(text),
+        "kind": text,
     }
     return Features(
         {

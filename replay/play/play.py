@@ -32,6 +32,8 @@ class System:
     """What its calls of tools come to; None where a reply that calls one is a failure."""
     answers: AnswerCache | None = None
     """Where its answers are kept from run to run."""
+    one_session: bool = False
+    """Where it keeps sessions itself, the sessions of the data are one to it."""
 
     @property
     def takes_seed(self) -> bool:

@@ -19,8 +19,7 @@ from msgspec.structs import replace
 
 from replay.core.adapter import ChatReply, ChatRequest, Session, WireTimes
 from replay.core.asking.circuit_breaker import Breaker, CircuitBreaker, FailureCounts
-from replay.core.asking.retries import RetryingClient, RetryPolicy, UnopenedSession
-from replay.core.asking.session import open_session
+from replay.core.asking.retries import RetryingClient, RetryPolicy
 from replay.core.conversation import Conversation
 from replay.core.errors import AdapterCutOffError, AdapterError, PluginError
 from replay.core.history import PlayedTurn, with_recorded_context
@@ -35,6 +34,7 @@ from replay.play.attempts import Attempts
 from replay.play.follow_ups import converse
 from replay.play.loop_lag import InFlightRequests
 from replay.play.play import Play
+from replay.play.sessions import PlaySessions
 from replay.play.tool_loop import ToolLoop
 from replay.play.turn_record import OnFailure, ends_conversation, played_turn, turn_record, unasked_turn
 from replay.play.turn_schedule import Pacer
@@ -126,18 +126,10 @@ class Player:
             if log is not None:
                 log.log_begin(len(conversation.asked_depths))
                 stack.callback(log.log_end)
-            session: Session
             system = play.system.name
-            try:
-                with attributed_to('system "%s" fails to open conversation "%s"', system, conversation.id):
-                    opening = open_session(
-                        play.system.adapter, play.asked_about, partial(self._options.unclosed, play)
-                    )
-                    session = await stack.enter_async_context(opening)
-                session = self._asks.watched(system, session)
-            except AdapterError as error:
-                session = UnopenedSession(error)
+            sessions = await stack.enter_async_context(PlaySessions(play, self._asks, self._options.unclosed))
             for depth in range(len(played) + 1, len(conversation.turns) + 1):
+                session = await sessions.of(conversation.turns[depth - 1])
                 # Planned before it is due: comparing histories is not the system's time.
                 turn = depth, conversation.id
                 with attributed_to(
@@ -307,7 +299,7 @@ async def _plan(play: Play, depth: int, played: Sequence[PlayedTurn]) -> Planned
     planned = await user.plan_again(play.conversation, depth, played, opening)
     if (view := getattr(play.policy, "view", None)) is None:
         return planned
-    history, cut = view.apply(planned.history)
+    history, cut = view.apply(planned.history, play.conversation.turns[depth - 1].session)
     return replace(planned, history=history, history_cut=cut)
 
 

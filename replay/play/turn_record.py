@@ -47,6 +47,7 @@ def turn_record(
     *interventions* those after the first.
     """
     turn = conversation.turns[depth - 1]
+    sessions_back, turns_back = conversation.distance_back(depth)
     return TurnRecord(
         system=system,
         policy=policy,
@@ -79,6 +80,9 @@ def turn_record(
         history_cut=planned.history_cut,
         interventions=planned.interventions + interventions,
         started_at=started_at,
+        kind=turn.kind,
+        sessions_back=sessions_back,
+        turns_back=turns_back,
     )
 
 

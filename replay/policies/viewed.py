@@ -39,7 +39,7 @@ class ViewedPolicy:
 
     async def plan(self, conversation: Conversation, depth: int, played: Sequence[PlayedTurn]) -> PlannedTurn:
         planned = await self.policy.plan(conversation, depth, played)
-        history, cut = self.view.apply(planned.history)
+        history, cut = self.view.apply(planned.history, conversation.turns[depth - 1].session)
         return msgspec.structs.replace(planned, history=history, history_cut=cut)
 
     # What is asked of a policy beyond its protocol, where it has it.

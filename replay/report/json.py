@@ -46,6 +46,7 @@ def report_json(report: Report | None, load: LoadSummary | None = None) -> dict[
         ),
         **({"simulations": [one.to_json() for one in report.simulations]} if report.simulations else {}),
         **({"survival": [one.to_json() for one in report.survival]} if report.survival else {}),
+        **({"turn_groups": [one.to_json() for one in report.turn_groups]} if report.turn_groups else {}),
         **({"repeats": report.repeats.to_json()} if report.repeats else {}),
         **({"people": report.people.to_json()} if report.people else {}),
     }

@@ -20,7 +20,7 @@ from replay.report.run_document import run_document
 from replay.report.trends import BARS, NO_BAR
 from replay.statistics.run_numbers import Report
 
-TABLES = ("totals", "differences", "depth table")
+TABLES = ("totals", "differences", "depth table", "turn groups")
 """The sections that are shown, in this order."""
 SPECIAL = {
     "\\": r"\textbackslash{}",

@@ -48,7 +48,8 @@ LONGEST = 300
 """Characters of a question, an answer, a finding or a run's name."""
 RUN_ORDER = (
     "assertions", "totals", "conclusions", "failures", "recorded", "worse turns", "checks", "failed checks",
-    "differences", "depth table", "survival", "interventions", "simulations", "plays", "nothing", "notes",
+    "differences", "depth table", "turn groups", "survival", "interventions", "simulations", "plays",
+    "nothing", "notes",
     "signatures",
 )  # fmt: skip
 COMPARISON_ORDER = ("gate", "checks", "differences", "notes")

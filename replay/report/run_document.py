@@ -43,6 +43,7 @@ from replay.report.run_tables import (
     spread_columns,
     study_columns,
     total_columns,
+    turn_group_columns,
 )
 from replay.report.script_tables import (
     SIMULATIONS_TITLE,
@@ -94,6 +95,7 @@ def run_document(
         ),
         ReportSection(name="figures", blocks=depth_figures(report)),
         *_depths(report),
+        *_turn_groups(report),
         *([ReportSection(name="conclusions", blocks=concluded)] if concluded and not report.gaps else []),
         *(recorded_sections(report.recorded) if report.recorded else ()),
         *(checks_sections(report.checks) if report.checks else ()),
@@ -152,6 +154,17 @@ def _depths(report: Report) -> Iterator[ReportSection]:
             title=group_title(one.group),
             blocks=[depths, *([PlainLines(latency)] if latency else [])],
             folded=is_long,
+        )
+
+
+def _turn_groups(report: Report) -> Iterator[ReportSection]:
+    for one in report.turn_groups:
+        groups = Table(
+            columns=lambda layout, one=one: turn_group_columns(one, report.table, layout),  # type: ignore[misc]
+            named=3,
+        )
+        yield ReportSection(
+            name="turn groups", title=f"By {one.by}", blocks=[groups], folded=len(one.rows) > LONG
         )
 
 

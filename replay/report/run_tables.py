@@ -29,6 +29,7 @@ from replay.statistics.paired import PairedDifference
 from replay.statistics.pass_curves import PassCurve
 from replay.statistics.people import HumanNumber, HumanTable
 from replay.statistics.repeats import RepeatNumbers, SpreadRow
+from replay.statistics.turn_groups import TurnGroups
 
 MANY_ROWS = 24
 """A table of repeats with more rows shows no single depths."""
@@ -56,6 +57,21 @@ def depth_columns(group: GroupTable, table: DepthTable, layout: Layout = LAYOUTS
             for name, one in table.columns.items()
         ),
         *(column(head, cells) for head, (says_something, cells) in shown.items() if says_something),
+    ]
+
+
+def turn_group_columns(groups: TurnGroups, table: DepthTable, layout: Layout) -> list[TextColumn]:
+    """Return columns with a row for each label, system and policy of *groups*, whose scores *table* has."""
+    rows = groups.rows
+    return [
+        column(groups.by, (row.label for row in rows), left=True),
+        column("system", (row.group.system for row in rows), left=True),
+        column("policy", (row.group.policy for row in rows), left=True),
+        column("turns", (str(row.turns) for row in rows)),
+        *(
+            score_column(name, one.unit, (row.scores[name] for row in rows), layout)
+            for name, one in table.columns.items()
+        ),
     ]
 
 

@@ -301,6 +301,7 @@ class Run:
         from replay.statistics.run_numbers import Report, hidden_points
         from replay.statistics.script_survival import script_survival
         from replay.statistics.simulations import count_simulations
+        from replay.statistics.turn_groups import turn_groups
 
         records, columns = self._outlined()
         judged = self.judged()
@@ -334,6 +335,7 @@ class Run:
             interventions=count_interventions(records, with_user, controls),
             simulations=count_simulations(records, self.endings()),
             survival=script_survival(records),
+            turn_groups=turn_groups(records, columns, resamples=resamples, seed=seed, method=method),
             people=people,
             checks=checks if checks.rows else None,
             recorded=recorded,

@@ -29,7 +29,8 @@ DATA_IS_READ = "data-read"
 """The fact of a run that holds all its conversations."""
 BAD = "bad-conversation"
 _COMPARED = "data-compared"
-_READ_AT_ONCE = 500
+_TURNS_READ_AT_ONCE = 4000
+"""Before they are written; some conversations have thousands."""
 _SHOWN = 3
 
 
@@ -124,17 +125,19 @@ def read_data(assembly: Assembly, store: RunStore, stop: Event) -> None:
 
     store.drop_conversations()
     store.drop_events(BAD)
-    count, expected = 0, ExpectedChecks(assembly)
+    count, turns, expected = 0, 0, ExpectedChecks(assembly)
     some: list[Conversation] = []
     for conversation in assembly.conversations(skipped if assembly.file.scenario.data.skip_bad else None):
         if stop.is_set():
             return
         expected.add(conversation)
         some.append(conversation)
-        if len(some) == _READ_AT_ONCE:
+        turns += 1 + len(conversation.turns)
+        if turns >= _TURNS_READ_AT_ONCE:
             store.add_conversations(some, count)
             store.settle()  # or they would pile up where they are read faster than written
             count += len(some)
+            turns = 0
             some.clear()
     store.add_conversations(some, count)
     if not count and not some:

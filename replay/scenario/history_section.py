@@ -19,22 +19,25 @@ from replay.policies.policy import Policy
 from replay.policies.viewed import ViewedPolicy
 
 HISTORY = "history"
-_FORMS = "user-only, {last: 4}, or both as {last: 4, user-only: true}"
+_FORMS = "user-only, session, {last: 4}, or several as {last: 4, user-only: true}"
+_WORDS = ("user-only", "session")
 
 
 class HistorySection(Section):
-    """``user-only`` stands for ``{user-only: true}``."""
+    """``user-only`` stands for ``{user-only: true}``, and ``session`` for ``{session: true}``."""
 
     last: int | None = Field(default=None, ge=0)
     """Exchanges at most, the newest ones."""
+    session: bool = False
+    """The present session alone, where the data say which turns are of one session."""
     user_only: bool = Field(default=False, alias="user-only")
     """The questions alone, without any answer."""
 
     @model_validator(mode="before")
     @classmethod
     def _in_full(cls, value: Any) -> Any:
-        if value == "user-only":
-            return {"user-only": True}
+        if value in _WORDS:
+            return {value: True}
         if not isinstance(value, Mapping) or not value:
             raise ValueError(f"{value!r:.60} says nothing that can be cut; expected {_FORMS}")
         return value
@@ -55,6 +58,6 @@ def with_views(
             at = f"policies[{index}].{choice.settings_key}.{HISTORY}"
             faults += faults_of(error, HistorySection, value, at)
             continue
-        view = HistoryView(last=section.last, user_only=section.user_only)
+        view = HistoryView(last=section.last, session=section.session, user_only=section.user_only)
         viewed[choice.label] = policy and ViewedPolicy(policy=policy, view=view)
     return viewed

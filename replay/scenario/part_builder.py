@@ -220,6 +220,7 @@ class PartBuilder:
             keep_raw=keep_raw if section.keep_raw is None else section.keep_raw,
             prices=section.prices or self.prices.prices_of(section.settings.get("model")),
             answers=answer_cache(section, answers, self.folder),
+            one_session=section.sessions == "one",
         )
 
     def adapter(self, name: str, settings: Mapping[str, Any], at: str) -> Adapter | None:

@@ -63,6 +63,8 @@ class SystemSection(Section):
     """Keep its replies as they came; as ``play.keep_raw`` says when left out."""
     cache: bool | None = None
     """false asks it every time, whatever ``play.cache`` says."""
+    sessions: Literal["recorded", "one"] = "recorded"
+    """Of a system that keeps sessions itself: a new one wherever the data begin a session, or one in all."""
 
 
 class SemanticSection(Section):

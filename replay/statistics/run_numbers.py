@@ -32,6 +32,7 @@ from replay.statistics.repeats import RepeatNumbers
 from replay.statistics.score_column import ScoreColumn
 from replay.statistics.script_survival import ScriptSurvival
 from replay.statistics.simulations import GroupSimulations
+from replay.statistics.turn_groups import TurnGroups
 
 MENDING = ("rewrite", "replace")
 """The policies that ask a question in other words after the system's own answers."""
@@ -156,6 +157,8 @@ class Report:
     """How conversations without recorded questions went, of each system and policy."""
     survival: tuple[ScriptSurvival, ...] = ()
     """How far the recorded script carries under each policy that judges questions."""
+    turn_groups: tuple[TurnGroups, ...] = ()
+    """Scores by what the data say of questions; empty where they say nothing."""
     people: HumanScores | None = None
     """What people said in the study that the run comes out of; None where there was none."""
     checks: Checks | None = None

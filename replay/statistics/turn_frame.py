@@ -35,6 +35,9 @@ TURN_COLUMNS: Mapping[str, CellType] = {
     "edit_note": "text",
     "valid": "flag",
     "outcome": "text",
+    "kind": "text",
+    "sessions_back": "whole",
+    "turns_back": "whole",
     "answer": "text",
     "error": "text",
     "attempts": "whole",
@@ -59,8 +62,9 @@ TURN_COLUMNS: Mapping[str, CellType] = {
 }
 """
 A record's columns, in order. ``recorded_conversation`` is the conversation's id in the data, where a play
-has another; ``valid`` is the drift verdict, ``steps`` their number (``steps.step_rows`` has each); a ``json``
-cell holds a list or an object.
+has another; ``valid`` is the drift verdict, ``sessions_back`` and ``turns_back`` how far the farthest
+evidence lies, ``steps`` their number (``steps.step_rows`` has each); a ``json`` cell holds a list or an
+object.
 """
 
 

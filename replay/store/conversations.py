@@ -48,7 +48,12 @@ def rename_conversation(conversation: Conversation, name: str) -> Conversation:
         conversation,
         id=name,
         turns=tuple(
-            msgspec.structs.replace(turn, id=new(turn.id), gold_passages=tuple(map(new, turn.gold_passages)))
+            msgspec.structs.replace(
+                turn,
+                id=new(turn.id),
+                gold_passages=tuple(map(new, turn.gold_passages)),
+                evidence=tuple(map(new, turn.evidence)),
+            )
             for turn in conversation.turns
         ),
         passages=tuple(replace(passage, id=new(passage.id)) for passage in conversation.passages),

@@ -14,7 +14,8 @@ from replay.store.schema import check_moments, from_json
 SELECT_OUTLINES = (
     "SELECT t.conversation, t.system, t.policy, t.source, t.edit, t.outcome, t.depth, t.drift IS NOT NULL,"
     " t.valid, CASE WHEN t.valid IS NULL THEN json_extract(t.drift, '$.not_judged') END,"
-    " t.scheduled_s, t.sent_s, t.done_s, t.repeat, t.interventions FROM turn t"
+    " t.scheduled_s, t.sent_s, t.done_s, t.repeat, t.interventions,"
+    " t.kind, t.sessions_back, t.turns_back FROM turn t"
 )
 
 
@@ -27,7 +28,8 @@ def outline_record(row: Sequence[Any]) -> TurnRecord:
     # The same names come again and again, each time as a text of its own.
     names: list[Any] = [name and sys.intern(name) for name in row[:6]]
     conversation, system, policy, source, edit, outcome = names
-    depth, detected, valid, not_judged, scheduled_s, sent_s, done_s, repeat, interventions = row[6:]
+    depth, detected, valid, not_judged, scheduled_s, sent_s, done_s, repeat, interventions = row[6:15]
+    kind, sessions_back, turns_back = row[15:]
     check_moments(scheduled_s, sent_s, done_s)
     return TurnRecord(
         conversation=conversation,
@@ -41,6 +43,9 @@ def outline_record(row: Sequence[Any]) -> TurnRecord:
         drift=_verdict(valid, not_judged) if detected else None,
         interventions=() if interventions is None else from_json(interventions, tuple[Intervention, ...]),
         timing=None if done_s is None else Timing(scheduled_s=scheduled_s, sent_s=sent_s, done_s=done_s),
+        kind=sys.intern(kind or ""),
+        sessions_back=sessions_back,
+        turns_back=turns_back,
         turn="",
         recorded="",
         asked="",

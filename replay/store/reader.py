@@ -79,9 +79,9 @@ class RunReader:
         """Let go of the run."""
         self._connection.close()
 
-    def rows(self, sql: str, values: Iterable[Any] = ()) -> Iterator[Any]:
+    def rows(self, sql: str, values: Iterable[Any] = (), *, at_once: int = 1000) -> Iterator[Any]:
         """
-        Yield the rows of a query, a thousand at a time, letting other threads use the connection between.
+        Yield the rows of a query, some read *at_once*, letting other threads use the connection between.
 
         Raises:
             RunError: the database can't be read.
@@ -91,7 +91,7 @@ class RunReader:
                 cursor = self._connection.execute(sql, tuple(values))
             while True:
                 with self._reading:
-                    rows = cursor.fetchmany(1000)
+                    rows = cursor.fetchmany(at_once)
                 if not rows:
                     return
                 yield from rows
@@ -189,13 +189,15 @@ class RunReader:
     def expecting(self) -> Iterator[Conversation]:
         """Return the conversations with expectations on a turn or on their end, in order."""
         # Searching a text is quicker than parsing it, and in a text of somebody's the quote is escaped.
-        rows = self.rows("""SELECT data FROM conversation WHERE instr(data, '"kind":') ORDER BY position""")
+        some = """(instr(data, '"expect":[{') OR instr(data, '"expect": [{'))"""
+        rows = self.rows(f"SELECT data FROM conversation WHERE {some} ORDER BY position", at_once=20)
         found = (schema.from_json(data, Conversation) for (data,) in rows)
         return (one for one in found if one.expect or any(turn.expect for turn in one.turns))
 
     def conversation_texts(self) -> Iterator[str]:
         """Yield the stored JSON of the conversations, in order."""
-        for (data,) in self.rows("SELECT data FROM conversation ORDER BY position"):
+        # A conversation may have megabytes.
+        for (data,) in self.rows("SELECT data FROM conversation ORDER BY position", at_once=20):
             yield data
 
     @contextmanager

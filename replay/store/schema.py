@@ -55,6 +55,7 @@ Row = tuple[Any, ...]
 """A record's values, one for each of ``RECORD_COLUMNS``."""
 
 _TEXTS = {"conversation", "turn", "recorded", "asked", "edit_note", "answer", "error", "source", "partial"}
+_TEXTS |= {"kind"}
 _LISTS = ("gold_answers", "gold_passages", "passages", "steps", "step_times_s", "expect")
 _TOKENS = ("prompt_tokens", "completion_tokens", "cached_prompt_tokens")
 _TIMES = ("scheduled_s", "sent_s", "first_byte_s", "first_token_s", "done_s")
@@ -66,7 +67,8 @@ RECORD_COLUMNS = (
     *("answer", "prompt_tokens", "completion_tokens"),
     # Those that most records have nothing in stand last (see ``insert_records``).
     *("drift", "valid", "first_token_s", "token_gaps_100us", "cached_prompt_tokens", "cost_usd"),
-    *("interventions", "history_cut", "source", "edit_note", "error", "partial"),
+    *("interventions", "history_cut", "kind", "sessions_back", "turns_back"),
+    *("source", "edit_note", "error", "partial"),
 )
 _SELECT = f"SELECT {', '.join('t.' + c for c in RECORD_COLUMNS)} FROM"
 SELECT_RECORDS = f"{_SELECT} turn t"
@@ -213,6 +215,9 @@ def record_row(record: TurnRecord) -> Row:
         record.cost_usd,
         to_json(record.interventions) if record.interventions else None,
         record.history_cut,
+        record.kind or None,
+        record.sessions_back,
+        record.turns_back,
         record.source,
         record.edit_note,
         record.error,
@@ -236,7 +241,7 @@ def row_record(row: Sequence[Any]) -> TurnRecord:
     interventions = v.pop("interventions")
     gold_answers, gold_passages, passages, steps, step_times_s, expect = (v.pop(name) for name in _LISTS)
     return TurnRecord(
-        **{**v, "cached": bool(v["cached"])},
+        **{**v, "cached": bool(v["cached"]), "kind": v["kind"] or ""},
         drift=None if drift is None else from_json(drift, Drift),
         gold_answers=_texts(gold_answers),
         gold_passages=_texts(gold_passages),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-VERSION = 6
+VERSION = 7
 """Kept in ``PRAGMA user_version``; raised with every change of a table."""
 
 _TURN_COLUMNS = """\
@@ -44,6 +44,9 @@ _TURN_COLUMNS = """\
     cached INTEGER NOT NULL,         -- 1 where the answer came from a cache
     history_cut TEXT,                -- what of the history was not shown
     interventions TEXT,              -- JSON list: what a user did in the turn; NULL for nothing
+    kind TEXT,                       -- of the question, in the data's words
+    sessions_back INTEGER,           -- sessions between the turn and its farthest evidence
+    turns_back INTEGER,              -- turns between them
     started_at REAL                  -- when the engine started, in seconds since 1970"""
 
 TABLES = f"""

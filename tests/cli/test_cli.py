@@ -313,7 +313,7 @@ def test_the_scenario_of_all_metrics_has_all_scorers():
 
 
 def test_two_scenarios_have_all_judges():
-    """But those that need a rubric, a goal or recorded answers, or a user who answers what the system says."""
+    """But those that need a rubric, a goal or recorded answers, or a user who answers the system."""
     files = [read_scenario(find_scenario(name)) for name in ("judges", "judges-by-name")]
     named = {judge.name for file in files for judge in file.scenario.judges}
     assert named | {"rubric", "goal_reached", "pairwise", "user_frustration"} == set(available("judges"))

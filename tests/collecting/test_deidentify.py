@@ -237,3 +237,11 @@ def test_json_of_tools_is_read_by_its_keys():
         "visa",
     )
     assert isinstance(found["contact"], int)
+
+
+def test_sessions_and_evidence_are_kept_and_named_anew():
+    said = (("a", "Hi.", "siobhan-monday", ()), ("b", "Well?", "siobhan-friday", ("a",)))
+    turns = tuple(Turn(id=id, question=q, session=session, evidence=e) for id, q, session, e in said)
+    made, _ = deidentify(Conversation(id="log", turns=turns), id="c1", rng=random.Random(0))
+
+    assert [(one.session, one.evidence) for one in made.turns] == [("c1/s1", ()), ("c1/s2", ("c1#1",))]

@@ -14,9 +14,12 @@ EXCHANGES = st.builds(
     question=st.text(max_size=5),
     answer=st.text(max_size=5),
     steps=st.sampled_from([(), (Message(role="tool", text="found"),)]),
+    session=st.sampled_from(["", "s1", "s2"]),
 )
 HISTORIES = st.lists(EXCHANGES, max_size=6).map(tuple)
-VIEWS = st.builds(HistoryView, last=st.none() | st.integers(0, 7), user_only=st.booleans())
+VIEWS = st.builds(
+    HistoryView, last=st.none() | st.integers(0, 7), session=st.booleans(), user_only=st.booleans()
+)
 
 
 @given(HISTORIES, st.integers(0, 7))
@@ -33,13 +36,22 @@ def test_of_the_user_alone_no_answer_and_no_step_is_shown(history, n):
     shown, _ = HistoryView(last=n, user_only=True).apply(history)
 
     assert [one.question for one in shown] == [one.question for one in history[len(history) - len(shown) :]]
-    assert all(one == Exchange(question=one.question, answer="", question_only=True) for one in shown)
+    assert all((one.answer, one.steps, one.question_only) == ("", (), True) for one in shown)
 
 
-@given(HISTORIES, VIEWS)
-def test_what_was_cut_tells_what_was_shown(history, view):
-    shown, cut = view.apply(history)
+@given(HISTORIES, VIEWS, st.sampled_from(["", "s1", "s2"]))
+def test_what_was_cut_tells_what_was_shown(history, view, session):
+    shown, cut = view.apply(history, session)
     assert reapply_view(history, cut) == shown
+
+
+@given(HISTORIES, st.sampled_from(["", "s1", "s2"]))
+def test_of_the_present_session_all_is_shown_and_nothing_from_before(history, session):
+    shown, _ = HistoryView(session=True).apply(history, session)
+
+    assert all(one.session == session for one in shown)
+    before = history[: len(history) - len(shown)]
+    assert not before or before[-1].session != session
 
 
 @pytest.mark.parametrize(

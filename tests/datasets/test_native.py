@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import string
-from itertools import chain
+from itertools import accumulate, chain
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
+from msgspec.structs import replace
 
 from replay.core.conversation import Conversation, Passage, Turn
 from replay.core.errors import DatasetError
@@ -225,13 +226,28 @@ TURNS = st.builds(
     standalone=st.none() | TEXTS,
     gold_passages=st.lists(TEXTS, max_size=2).map(tuple),
     fact=st.none() | TEXTS,
+    kind=TEXTS,
     expect=EXPECTED,
     steps=st.lists(STEPS, max_size=2).map(lambda pairs: match_results(chain.from_iterable(pairs))),
 )
+
+
+def in_sessions(turns: list[Turn], begins: list[bool]) -> tuple[Turn, ...]:
+    """Put *turns* into sessions, each with the turn before as its evidence."""
+    numbers = accumulate(begins[: len(turns)])
+    before = [(), *((turn.id,) for turn in turns)]
+    return tuple(
+        replace(turn, session=f"s{number}", evidence=evidence)
+        for turn, number, evidence in zip(turns, numbers, before, strict=False)
+    )
+
+
+TURN_LISTS = st.lists(TURNS, min_size=1, max_size=4, unique_by=lambda turn: turn.id)
 CONVERSATIONS = st.builds(
     Conversation,
     id=IDS,
-    turns=st.lists(TURNS, min_size=1, max_size=4, unique_by=lambda turn: turn.id).map(tuple),
+    turns=TURN_LISTS.map(tuple)
+    | st.builds(in_sessions, TURN_LISTS, st.lists(st.booleans(), min_size=4, max_size=4)),
     title=TEXTS,
     section=TEXTS,
     background=TEXTS,

@@ -17,7 +17,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 
 def test_the_policies_are_called_as_the_page_says(tmp_path: Path) -> None:
     page = (DOCS / "history.md").read_text("utf-8")
-    (block,) = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
+    (block,) = re.findall(r"```yaml\n(policies:.*?)```", page, re.DOTALL)
     (tmp_path / "t.jsonl").write_text('{"id": "c", "turns": [{"question": "Who?"}]}\n', "utf-8")
     scenario = {
         "name": "page",
@@ -28,6 +28,20 @@ def test_the_policies_are_called_as_the_page_says(tmp_path: Path) -> None:
 
     (said,) = re.findall(r"In tables these are (.*?)\. `last", page, re.DOTALL)
     assert list(assemble(load_scenario(scenario)).policies) == re.findall(r"`(.*?)`", said)
+
+
+def test_the_systems_and_the_scenario_shown_are_such(tmp_path: Path) -> None:
+    page = (DOCS / "history.md").read_text("utf-8")
+    (systems,) = re.findall(r"```yaml\n(systems:.*?)```", page, re.DOTALL)
+    (whole,) = re.findall(r"```yaml\n(name:.*?)```", page, re.DOTALL)
+    (tmp_path / "locomo10.json").write_text("[]")
+    scenario = yaml.safe_load(whole)
+    scenario["data"]["path"] = str(tmp_path / "locomo10.json")
+    assert [*assemble(load_scenario(scenario)).policies] == ["remembers", "last20", "forgets"]
+    (tmp_path / "t.jsonl").write_text('{"id": "c", "turns": [{"question": "Who?"}]}\n', "utf-8")
+    plain = {"name": "page", "data": {"path": str(tmp_path / "t.jsonl")}, "policies": ["pred"]}
+    (memory,) = assemble(load_scenario({**plain, **yaml.safe_load(systems)})).systems
+    assert (memory.adapter.history, memory.one_session) == ("server", False)
 
 
 def test_the_page_on_logs_lists_every_key() -> None:

@@ -139,6 +139,26 @@ _IKAT_TOPIC = {
     ],
 }
 _MT_BENCH = {"question_id": 81, "category": "w", "turns": ["Who?", "And?"], "reference": [ODD, None]}
+_LONGMEMEVAL = {
+    "question_id": "q1",
+    "question_type": "multi-session",
+    "question": "Who?",
+    "answer": 2,
+    "question_date": "2023/05/30 (Tue) 23:40",
+    "haystack_dates": ["2023/05/20 (Sat) 02:21"],
+    "haystack_session_ids": ["a"],
+    "haystack_sessions": [[{"role": "user", "content": ODD, "has_answer": True}]],
+    "answer_session_ids": ["a"],
+}
+_LOCOMO = {
+    "sample_id": "conv-1",
+    "qa": [{"question": "Who?", "answer": ODD, "evidence": ["D1:1"], "category": 1}],
+    "conversation": {
+        "speaker_a": "Ann",
+        "session_1": [{"speaker": "Ann", "dia_id": "D1:1", "text": ODD, "blip_caption": "a dog"}],
+        "session_1_date_time": "1:56 pm on 8 May, 2023",
+    },
+}
 _OTLP_MESSAGES = as_json([{"role": "user", "parts": [{"type": "text", "content": "Who?"}]}]).decode()
 _OTLP_SPAN = {
     "traceId": "a1",
@@ -220,6 +240,8 @@ GOOD_DATA: Mapping[str, Sequence[bytes]] = {
             {"ts": "2.0", "user": "UB", "text": ODD, "thread_ts": "1.0"},
         )
     ],
+    "longmemeval": [as_json([_LONGMEMEVAL]), _lines([_LONGMEMEVAL])],
+    "locomo": [as_json([_LOCOMO])],
     "csv": [_CSV.encode(), _CSV.replace("\n", "\r\n").encode()],
 }  # fmt: skip
 """Good files of each built-in format; a reader that is added later is tried with all of them."""

@@ -104,7 +104,7 @@ async def test_a_function_a_class_or_an_object_is_a_system(tmp_path, system, fir
 
 @pytest.mark.parametrize("at_once", [1, 2, 3, 5, 500])
 async def test_conversations_keep_their_order_however_many_are_stored_at_once(tmp_path, monkeypatch, at_once):
-    monkeypatch.setattr(run_data, "_READ_AT_ONCE", at_once)
+    monkeypatch.setattr(run_data, "_TURNS_READ_AT_ONCE", at_once)
     assert await answers(tmp_path, data=[talk(name, f"{name}?") for name in "dbaec"]) == [
         f"{name}? after 0" for name in "dbaec"
     ]

@@ -200,3 +200,31 @@ async def test_what_was_answered_is_not_asked_again_where_that_is_asked_for(tmp_
         for _ in range(2):
             await played(tmp_path, talks=[talk("a")], system=system, play={"cache": str(tmp_path / "kept")})
     assert len(server.asked) == asked
+
+
+KEEPER = """
+from itertools import count
+
+made = count()
+
+
+class Bot:
+    def __init__(self):
+        self.number = next(made)
+
+    def __call__(self, question):
+        return f"{self.number} heard {question}"
+"""
+
+
+@key("systems.sessions")
+@pytest.mark.parametrize(("said", "opened"), [({}, 2), ({"sessions": "one"}, 1)])
+async def test_a_session_of_the_data_is_one_of_the_system_unless_it_is_to_have_one_alone(
+    tmp_path, said, opened
+):
+    turns = [{"question": f"{n}?", "session": session} for n, session in enumerate("aab")]
+    (tmp_path / "keeper.py").write_text(KEEPER)
+    settings = {"target": f"{tmp_path / 'keeper.py'}:Bot", "history": "server"}
+    system = {"adapter": "python", "settings": settings, **said}
+    run = await played(tmp_path, talks=[{"id": "a", "turns": turns}], system=system, policies=["pred"])
+    assert len({answer.split()[0] for answer in answers(run)}) == opened

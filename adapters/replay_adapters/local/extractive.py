@@ -15,6 +15,9 @@ share of right answers (``em``) to the shipped conversations under ``gold``, and
 policy makes of them. A floor for real systems, and something to try a scenario with: no download, no key,
 and the same answer to the same question on every machine.
 
+With ``answers_from: history`` the sentences are those of the exchanges it is shown, so that it remembers what
+it was told and nothing else.
+
 Nothing but the sentences matters, in their order: one passage, or the same text cut into several at
 blank lines, gives the same answers. English: its stop words and endings are.
 """
@@ -25,6 +28,8 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
 
 from replay import CANNOT_ANSWER, ChatReply, ChatRequest, Conversation, Exchange, HistoryKeeper, Passage
 from replay_adapters.local.question import can_answer, leans, name_stems
@@ -70,6 +75,8 @@ class ExtractiveAdapter:
     """What the last answer counts beside a question that leans on it; 0 looks at the question alone."""
     decay: float = 0.5
     """What each exchange counts beside the one after it."""
+    answers_from: Literal["passages", "history"] = "passages"
+    """Where the sentences stand: in the conversation's passages, or in what was said before."""
     history: HistoryKeeper = "client"
     """``server``: the session remembers its own answers and ignores the history it is sent."""
 
@@ -101,21 +108,33 @@ class ExtractiveSession:
     async def ask(self, request: ChatRequest) -> ChatReply:
         own = self._adapter.history == "server"
         history = self._remembered if own else request.history
-        # An unanswered question says nothing of what is talked about, and chat endpoints never see it.
-        answered = [exchange for exchange in history if exchange.answer.strip()]
-        ranked = self._rank(request.question, answered)
+        if self._adapter.answers_from == "history":
+            said = tuple(text for one in history for text in (one.question, one.answer))
+            index, ranked = await asyncio.to_thread(self._recall, request.question, said)
+        else:
+            # An unanswered question says nothing of what is talked about, and chat endpoints never see it.
+            answered = [exchange for exchange in history if exchange.answer.strip()]
+            index, ranked = self._index, self._rank(request.question, answered, self._index)
         best, relevance = ranked[0] if ranked else (0, 0.0)
         found = relevance > 0 and relevance >= self._adapter.threshold
-        text = self._index.sentences[best] if found else CANNOT_ANSWER
+        text = index.sentences[best] if found else CANNOT_ANSWER
         if own:
             self._remembered.append(Exchange(question=request.question, answer=text))
-        used = dict.fromkeys(self._index.passage_of[sentence] for sentence, _ in ranked)
+        if self._adapter.answers_from == "history":
+            return ChatReply(text=text)
+        used = dict.fromkeys(index.passage_of[sentence] for sentence, _ in ranked)
         shown = list(used)[:PASSAGES_SHOWN] if found else []
         return ChatReply(text=text, passages=tuple(self._passages[number] for number in shown))
 
-    def _rank(self, question: str, history: Sequence[Exchange]) -> list[tuple[int, float]]:
+    def _recall(self, question: str, said: tuple[str, ...]) -> tuple[SentenceIndex, list[tuple[int, float]]]:
+        index = _index_of_history(said)
+        return index, self._rank(question, (), index)
+
+    def _rank(
+        self, question: str, history: Sequence[Exchange], index: SentenceIndex
+    ) -> list[tuple[int, float]]:
         """Sentences with any relevance, best first, the earlier one where two are equal."""
-        adapter, index = self._adapter, self._index
+        adapter = self._adapter
         scores: dict[int, float] = {}
         terms = _question_terms(question)
         index.add_coverage(scores, terms, 1.0)
@@ -138,6 +157,10 @@ class ExtractiveSession:
                     scores[sentence] *= 0.0 if number == 0 else REPEATED
         ranked = [(sentence, score) for sentence, score in scores.items() if score > 0]
         return sorted(ranked, key=lambda item: (-item[1], item[0]))
+
+
+# A history may be hundreds of pages, and is another one in each conversation.
+_index_of_history = lru_cache(maxsize=8)(index_of.__wrapped__)
 
 
 def _question_terms(question: str) -> dict[str, float]:

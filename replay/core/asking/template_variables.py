@@ -49,9 +49,10 @@ def template_variables(
     instructions and tool calls), ``system_prompt`` (the instructions up to the question, separated by blank
     lines), ``conversation`` (``id``, ``title``, ``section``, ``background``), ``passage`` (all passages,
     separated by blank lines), ``passages`` (objects with ``id``, ``title``, ``text``), ``session_id``,
-    ``seed`` (None unless the scenario says ``play.seed_per_repeat``) and ``traceparent`` (None unless it has
-    ``telemetry``). Gold answers and standalone questions are not among them. Within ``{each: ...}`` there is
-    also ``message``: ``id``, ``role``, ``content``, ``tool_calls``, ``tool_call_id`` and ``name``.
+    ``user_id`` (one for all sessions of a played conversation, never used again), ``seed`` (None unless the
+    scenario says ``play.seed_per_repeat``) and ``traceparent`` (None unless it has ``telemetry``). Gold
+    answers and standalone questions are not among them. Within ``{each: ...}`` there is also ``message``:
+    ``id``, ``role``, ``content``, ``tool_calls``, ``tool_call_id`` and ``name``.
 
     Args:
         conversation: The conversation that is replayed.
@@ -80,6 +81,7 @@ def template_variables(
                 {"id": p.id, "title": p.title, "text": p.text} for p in conversation.passages
             ],
             "session_id": lambda: session_id,
+            "user_id": lambda: conversation.user or conversation.id,
             "seed": lambda: asked.seed,
             "traceparent": lambda: asked.traceparent,
             EACH_MESSAGE: lambda: _each_message(asked, session_id or conversation.id),

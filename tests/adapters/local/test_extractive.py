@@ -253,3 +253,15 @@ def test_an_index_is_kept_for_the_next_session() -> None:
 def test_a_setting_that_cannot_work_is_refused_at_once(options: dict[str, float]) -> None:
     with pytest.raises(ValueError, match=next(iter(options))):
         ExtractiveAdapter(**options)
+
+
+async def test_it_may_answer_from_what_was_said_and_then_knows_nothing_else():
+    told = ("My cat is called Bo.", "A fine name."), ("It rains.", "It does.")
+
+    remembered = await _ask("What is my cat called?", *told, talk=_talk(*TEXTS), answers_from="history")
+    forgotten = await _ask("What is my cat called?", talk=_talk(*TEXTS), answers_from="history")
+    elsewhere = await _ask("Where was Mira Okafor born?", *told, talk=_talk(*TEXTS), answers_from="history")
+
+    assert [one.text for one in (remembered, forgotten)] == ["My cat is called Bo.", CANNOT_ANSWER]
+    assert elsewhere.text == CANNOT_ANSWER
+    assert remembered.passages == ()

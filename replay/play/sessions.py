@@ -1,0 +1,72 @@
+"""The sessions of one play: a single one, or one for each session of the data where the system keeps them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from functools import partial
+from typing import Self
+from uuid import uuid4
+
+from msgspec.structs import replace
+
+from replay.core.adapter import Session
+from replay.core.asking.retries import UnopenedSession
+from replay.core.asking.session import open_session
+from replay.core.conversation import Turn
+from replay.core.errors import AdapterError
+from replay.core.settings.plugin_bugs import attributed_to
+from replay.play.loop_lag import InFlightRequests
+from replay.play.play import Play
+
+
+class PlaySessions:
+    """
+    Opens sessions as turns need them and closes the one before; all of them once the block is left.
+
+    All belong to one user, whom no play before had: where a play begins anew, since its session was lost, the
+    system remembers nothing of it.
+    """
+
+    def __init__(
+        self, play: Play, asks: InFlightRequests, unclosed: Callable[[Play, AdapterError], None]
+    ) -> None:
+        self._play = play
+        self._asks = asks
+        self._unclosed = partial(unclosed, play)
+        self._about = replace(play.asked_about, user=str(uuid4()))
+        self._follows_data = play.system.adapter.history == "server" and not play.system.one_session
+        self._stack = AsyncExitStack()
+        self._current: tuple[str, Session] | None = None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self._stack.__aexit__(*error)  # type: ignore[arg-type]
+
+    async def of(self, turn: Turn) -> Session:
+        """
+        Return the session in which *turn* is asked; where it can't be opened, one whose asks say why.
+
+        Raises:
+            PluginError: the adapter raised what is no error of ours.
+        """
+        if self._current is not None:
+            name, session = self._current
+            if name == turn.session or not self._follows_data:
+                return session
+            await self._stack.aclose()
+        session = await self._open()
+        self._current = turn.session, session
+        return session
+
+    async def _open(self) -> Session:
+        system = self._play.system
+        try:
+            with attributed_to('system "%s" fails to open conversation "%s"', system.name, self._about.id):
+                opening = open_session(system.adapter, self._about, self._unclosed)
+                session = await self._stack.enter_async_context(opening)
+        except AdapterError as error:
+            return UnopenedSession(error)
+        return self._asks.watched(system.name, session)
