@@ -46,5 +46,6 @@ def report_json(report: Report | None, load: LoadSummary | None = None) -> dict[
         **({"simulations": [one.to_json() for one in report.simulations]} if report.simulations else {}),
         **({"survival": [one.to_json() for one in report.survival]} if report.survival else {}),
         **({"repeats": report.repeats.to_json()} if report.repeats else {}),
+        **({"server_times": [one.to_json() for one in report.server]} if report.server else {}),
         **({"people": report.people.to_json()} if report.people else {}),
     }

@@ -47,7 +47,8 @@ LONGEST = 300
 """Characters of a question, an answer, a finding or a run's name."""
 RUN_ORDER = (
     "assertions", "totals", "conclusions", "failures", "checks", "failed checks", "differences",
-    "depth table", "survival", "interventions", "simulations", "plays", "nothing", "notes", "signatures",
+    "depth table", "survival", "interventions", "simulations", "server times",
+    "plays", "nothing", "notes", "signatures",
 )  # fmt: skip
 COMPARISON_ORDER = ("gate", "checks", "differences", "notes")
 """The sections that are shown. Pairs stay in their order: what changed of the checks of each comes first."""
@@ -300,8 +301,9 @@ def _head(name: str) -> str:
     compared = ("score", "A", "B", "B - A", "p", "p Holm")
     data = ("Size", "Kinds of questions", "Question words", "Left out, by reason", "References")
     columns = ("figures", "words", "anaphora %", "ellipsis %", "leaning %")
+    times = ("latency", "TTFT", "queue", "prefill", "decode", "server", "server %")
     ours = ("depth", "system", "policy", "checks", "cases", "incomplete", *counts, *compared, *data, *columns)
-    return name if name in ours else code(name, cell=True)
+    return name if name in (*ours, *times) else code(name, cell=True)
 
 
 def _format_name(cell: str, column: TextColumn) -> str:

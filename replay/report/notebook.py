@@ -33,10 +33,11 @@ from replay.report.document import (
 
 ORDER = (
     "gate", "totals", "load", "limits", "conclusions", "differences", "checks", "failures", "scores",
-    "depth table", "survival", "interventions", "simulations", "nothing", "goals", "notes", "signatures",
+    "depth table", "survival", "interventions", "simulations", "server times",
+    "nothing", "goals", "notes", "signatures",
 )  # fmt: skip
 """The sections that are shown."""
-FOLDED = ("depth table", "survival", "interventions", "notes", "signatures")
+FOLDED = ("depth table", "survival", "interventions", "server times", "notes", "signatures")
 MOST_SECTIONS = 8
 """Systems and policies with a depth table, and pairs that are compared."""
 MOST_ROWS = 60

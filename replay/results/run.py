@@ -281,6 +281,7 @@ class Run:
         from replay.statistics.paired import policy_gaps
         from replay.statistics.run_numbers import Report, hidden_points
         from replay.statistics.script_survival import script_survival
+        from replay.statistics.server_times import ServerTimedTurn, count_server_times
         from replay.statistics.simulations import count_simulations
 
         records, columns = self._outlined()
@@ -291,6 +292,10 @@ class Run:
             people = people_of(store)
             checks = count_checks(store.checks())
             wording = wording_agreements(store.rewritten())
+            server = count_server_times(
+                ServerTimedTurn(Group(system, policy), depth, latency_s, ttft_s, said)
+                for system, policy, depth, latency_s, ttft_s, said in store.server_times()
+            )
             found = store.recorded_answers() if with_user else []
             controls: dict[Group, Control] = {
                 Group(system, policy): "recorded" if is_first else "references"
@@ -315,6 +320,7 @@ class Run:
             simulations=count_simulations(records, self.endings()),
             survival=script_survival(records),
             people=people,
+            server=server,
             checks=checks if checks.rows else None,
         )
 

@@ -30,6 +30,7 @@ from replay.statistics.people import HumanScores
 from replay.statistics.repeats import RepeatNumbers
 from replay.statistics.score_column import ScoreColumn
 from replay.statistics.script_survival import ScriptSurvival
+from replay.statistics.server_times import GroupServerTimes
 from replay.statistics.simulations import GroupSimulations
 
 MENDING = ("rewrite", "replace")
@@ -157,5 +158,7 @@ class Report:
     """How far the recorded script carries under each policy that judges questions."""
     people: HumanScores | None = None
     """What people said in the study that the run comes out of; None where there was none."""
+    server: tuple[GroupServerTimes, ...] = ()
+    """What servers say that they took, of each system and policy of which one said something."""
     checks: Checks | None = None
     """What became of the checks that the data makes; None where it makes none."""
