@@ -54,7 +54,12 @@ from .core.message_reading import (
     match_results as match_results,
     tool_call_in as tool_call_in,
 )
-from .core.record import Timing as Timing, TurnRecord as TurnRecord, Usage as Usage
+from .core.record import (
+    ServerTimes as ServerTimes,
+    Timing as Timing,
+    TurnRecord as TurnRecord,
+    Usage as Usage,
+)
 from .core.safety.redaction import keep_secret as keep_secret, redact as redact
 from .core.settings.plugins import load_object as load_object
 from .datasets.data_file import read_whole as read_whole

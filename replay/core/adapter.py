@@ -18,7 +18,7 @@ import msgspec
 from replay.core.conversation import Conversation, Passage
 from replay.core.history import Exchange
 from replay.core.message import Message, ToolCall, instructions, question_messages
-from replay.core.record import Usage
+from replay.core.record import ServerTimes, Usage
 
 HistoryKeeper = Literal["client", "server"]
 """Who keeps the conversation's history: the caller sends it each time, or the system has a session."""
@@ -87,6 +87,8 @@ class WireTimes(msgspec.Struct, frozen=True, kw_only=True):
     first_token: float | None = None
     token_gaps_100us: tuple[int, ...] = ()
     """Gaps between the pieces of a streamed answer, in tenths of a millisecond; see ``Timing``."""
+    server: ServerTimes | None = None
+    """What the server says that it took."""
 
 
 class ChatReply(msgspec.Struct, frozen=True, kw_only=True):

@@ -108,6 +108,44 @@ TOKEN_GAP_S = 1e-4
 """The unit of ``Timing.token_gaps_100us``."""
 
 
+class ServerTimes(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a server says that it took, in seconds; None for what it doesn't say."""
+
+    queue_s: float | None = None
+    """Until it began to work on the request."""
+    prefill_s: float | None = None
+    """Reading the prompt, up to the first token."""
+    decode_s: float | None = None
+    """Writing the answer, from the first token on."""
+    total_s: float | None = None
+    dropped: int = 0
+    """Values that were left out: no numbers, below 0, or longer than the ask as we timed it."""
+
+    @property
+    def own_s(self) -> float | None:
+        """All of it, as far as it is known: the total, or the parts together where they are longer."""
+        parts = [one for one in (self.queue_s, self.prefill_s, self.decode_s) if one is not None]
+        return max(
+            [*([] if self.total_s is None else [self.total_s]), *([sum(parts)] if parts else [])],
+            default=None,
+        )
+
+    def plus(self, other: ServerTimes) -> ServerTimes:
+        """Return the times of two asks together; a part that one of them doesn't say is None."""
+
+        def sums(part: str) -> float | None:
+            ours, theirs = getattr(self, part), getattr(other, part)
+            return None if ours is None or theirs is None else ours + theirs
+
+        return ServerTimes(
+            queue_s=sums("queue_s"),
+            prefill_s=sums("prefill_s"),
+            decode_s=sums("decode_s"),
+            total_s=sums("total_s"),
+            dropped=self.dropped + other.dropped,
+        )
+
+
 class Timing(msgspec.Struct, frozen=True, kw_only=True):
     """
     Moments of one ask, in seconds since the engine started.
@@ -126,6 +164,8 @@ class Timing(msgspec.Struct, frozen=True, kw_only=True):
     token_gaps_100us: tuple[int, ...] = ()
     """Of a streamed answer: the gaps between its pieces from the first to the last, in tenths of a
     millisecond; one less than there were pieces. Pieces that were read at once have no gap."""
+    server: ServerTimes | None = None
+    """What the server says; of several asks the sum, if all of their replies said something."""
 
     @property
     def latency_s(self) -> float:

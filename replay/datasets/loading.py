@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import glob
-import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import cast
@@ -12,6 +11,7 @@ from replay.core.conversation import Conversation
 from replay.core.errors import DatasetError, PluginError, ReplayError
 from replay.core.settings.plugin_bugs import describe_error
 from replay.core.settings.plugins import available, load, misfit
+from replay.core.settings.signatures import signature_of
 from replay.datasets.arrow_rows import dataset_files
 from replay.datasets.data_file import check_is_plain, is_folder, missing, open_data
 from replay.datasets.json_rows import check_is_json
@@ -210,7 +210,7 @@ def _readers() -> Mapping[str, Reader]:
     for name in available("readers"):
         factory = load("readers", name, Path())
         try:
-            inspect.signature(factory).bind()
+            signature_of(factory).bind()
         except TypeError:  # it needs settings
             continue
         made = factory()

@@ -22,19 +22,41 @@ class Count:
     failed: int = 0
     invalid: int = 0
     last_error: str = ""
+    judged: int = 0
+    """With a verdict on drift."""
+    begun: int = 0
+    """Conversations."""
+    ended: int = 0
+    failures: Counter[str] = field(default_factory=Counter)
+    """By outcome."""
+    latencies: dict[int, DurationHistogram] = field(default_factory=dict)
+    """Of answers, by depth."""
 
     def add(self, record: TurnRecord) -> None:
         self.turns += 1
-        self.invalid += record.drift is not None and record.drift.invalid
+        if record.drift is not None:
+            self.invalid += record.drift.invalid
+            self.judged += record.drift.valid is not None
         if record.failed:
             self.failed += 1
             self.last_error = record.error or record.outcome
+            self.failures[record.outcome] += 1
+        elif record.timing is not None:
+            if (histogram := self.latencies.get(record.depth)) is None:
+                histogram = self.latencies[record.depth] = DurationHistogram()
+            histogram.record(record.timing.latency_s)
 
     def merge(self, other: Count) -> None:
         self.turns += other.turns
         self.failed += other.failed
         self.invalid += other.invalid
         self.last_error = other.last_error or self.last_error
+        self.judged += other.judged
+        self.begun += other.begun
+        self.ended += other.ended
+        self.failures.update(other.failures)
+        for depth, histogram in other.latencies.items():
+            self.latencies.setdefault(depth, DurationHistogram()).merge(histogram)
 
 
 @dataclass(slots=True)

@@ -123,9 +123,11 @@ class LocalLevelPlayer:
         )
 
     async def _play(self, play: Play, pacer: Pacer) -> None:
+        self.counts.count.begun += 1
         try:
             await self._player.play(play, pacer)
         finally:
+            self.counts.count.ended += 1
             self._sink.lateness.forget(play.conversation.id, play.system.name, play.policy_name)
 
     def _count_unclosed(self, play: Play, error: AdapterError) -> None:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from replay.core.decoding import convert_to, decoder_of
 from replay.core.errors import RunError
-from replay.core.record import TOKEN_GAP_S
+from replay.core.record import TOKEN_GAP_S, ServerTimes
 from replay.play.load.histogram import DurationHistogram
 from replay.play.load.objectives import ask_limits_s, parse_objectives
 from replay.scorers.scorer import Scorer, unit_of
@@ -39,6 +39,7 @@ _KINDS: dict[str, Any] = {
     "first_token_s": np.float64,
     "last_token_s": np.float64,
     "done_s": np.float64,
+    "server_s": np.float64,
     "outcome": np.int8,
     "depth": np.int32,
     "attempts": np.int32,
@@ -153,6 +154,7 @@ class _Columns:
         self._recorded: dict[bytes, int] = {}
         self._gap_counts: Counter[tuple[int, int]] = Counter()
         self._decoder = decoder_of(list[int])
+        self._server = decoder_of(ServerTimes)
         self._first_rows: dict[tuple[int, str], tuple[float, int]] = {}
         self.skipped = 0
         batches = [self._batch(rows) for rows in reader.asks(due_s)]
@@ -193,6 +195,7 @@ class _Columns:
             asks,
             tokens,
             gaps,
+            server,
             system,
             policy,
             ids,
@@ -220,6 +223,7 @@ class _Columns:
                 for at, found in zip(first_token, pieces, strict=True)
             ],
             "done_s": done,
+            "server_s": [None if one is None else self._server.decode(one).own_s for one in server],
             "outcome": [_CODES[one] for one in outcome],
             "depth": depth,
             "attempts": attempts,

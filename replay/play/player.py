@@ -287,6 +287,7 @@ class Player:
             first_byte_s=None if times.first_byte is None else times.first_byte - start,
             first_token_s=None if times.first_token is None else times.first_token - start,
             token_gaps_100us=times.token_gaps_100us,
+            server=times.server,
         )
 
 

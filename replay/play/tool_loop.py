@@ -21,7 +21,7 @@ from replay.core.adapter import ChatReply, ChatRequest, WireTimes
 from replay.core.conversation import Conversation
 from replay.core.errors import AdapterError, AdapterTimeoutError, ToolLoopError
 from replay.core.message import Message, ToolCall
-from replay.core.record import Intervention, Usage
+from replay.core.record import Intervention, ServerTimes, Usage
 from replay.core.settings.prices import Prices, cost_usd
 from replay.core.step import Step
 from replay.play.tool_results import CallPlace, Tools, shown
@@ -71,6 +71,8 @@ class ToolLoop:
         """The last ask, where it ended the turn."""
         self._asking_since: float | None = None
         self._last_attempts = 0
+        self._server: ServerTimes | None = None
+        """Of the exchange's asks together, where each reply said something."""
 
     async def ask(self, ask: Ask, request: ChatRequest) -> None:
         """Ask once, whatever comes of it."""
@@ -84,6 +86,10 @@ class ToolLoop:
             self._first_sent = self._ask.sent
         if self._exchange_sent is None and self.exchange_start:
             self._exchange_sent = self._ask.sent
+        server = self._ask.server
+        if self.asks - self._exchange_asks > 1:  # most turns are one ask
+            server = self._server.plus(server) if self._server and server else None
+        self._server = server
 
     async def run(
         self, ask: Ask, request: ChatRequest, tools: Tools | None, conversation: Conversation
@@ -262,7 +268,7 @@ class ToolLoop:
         """From the first ask's sending to the last one's end; of several exchanges, in the last one."""
         last = self._ask or WireTimes(sent=0.0, done=self._clock())
         sent = self._first_sent if self._exchange_sent is None else self._exchange_sent
-        return last if sent is None or sent == last.sent else replace(last, sent=sent)
+        return last if sent is None or sent == last.sent else replace(last, sent=sent, server=self._server)
 
     @property
     def _spent_last(self) -> tuple[Usage | None, float | None] | None:

@@ -48,5 +48,6 @@ def report_json(report: Report | None, load: LoadSummary | None = None) -> dict[
         **({"survival": [one.to_json() for one in report.survival]} if report.survival else {}),
         **({"turn_groups": [one.to_json() for one in report.turn_groups]} if report.turn_groups else {}),
         **({"repeats": report.repeats.to_json()} if report.repeats else {}),
+        **({"server_times": [one.to_json() for one in report.server]} if report.server else {}),
         **({"people": report.people.to_json()} if report.people else {}),
     }

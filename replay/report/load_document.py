@@ -124,6 +124,7 @@ def _brief_notes(summary: LoadSummary) -> ReportSection:
         said.append(worst)
     ttft = "; TTFT from when it was sent" if any(level.total.ttft for level in levels) else ""
     said.append(f"durations in ms, from when a turn was due to its last byte{ttft}.")
+    said += _server_note(levels)
     return notes_section([*_missed_goals(levels), *said], title=NOTES)
 
 
@@ -177,6 +178,7 @@ def _notes(summary: LoadSummary) -> ReportSection:
         "durations in ms, of answers to turns due in the measured window; latency counts from sent, "
         "response from due, so that it tells of waiting that a stalled system causes before an ask is sent."
     )
+    said += _server_note(summary.levels)
     said.append(
         "due/s: turns that users wanted to ask; done/s: answers complete within the window; late p99: ms "
         "that the generator itself was late."
@@ -208,6 +210,12 @@ def _notes(summary: LoadSummary) -> ReportSection:
             "the lowest level, on conversations resampled alike."
         )
     return notes_section(said, title=NOTES)
+
+
+def _server_note(levels: Sequence[LevelSummary]) -> list[str]:
+    if all(level.total.server_share is None for level in levels):
+        return []
+    return ["server %: what of the latency the server says was its own; the rest is network and client."]
 
 
 def drift_sentences(summary: LoadSummary) -> list[str]:

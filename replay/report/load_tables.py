@@ -62,6 +62,7 @@ def level_columns(levels: Sequence[LevelSummary]) -> list[TextColumn]:
         column("err %", [percent(level.total.error_share) for level in levels]),
         column("good %", [percent(one.goodput.share if one.goodput else None) for one in levels]),
         column("good/s", [number(one.goodput.per_s if one.goodput else None) for one in levels]),
+        column("server %", [percent(level.total.server_share) for level in levels]),
         column("late p99", [milliseconds(one.lateness.p99_s if one.lateness else None) for one in levels]),
         column("goals", [_MET[level.played.met] for level in levels], left=True),
     ]
@@ -86,6 +87,7 @@ def brief_columns(summary: LoadSummary, layout: Layout) -> list[TextColumn]:
         column("p95", [milliseconds(one.p95_s if one else None) for one in response]),
         column("p99", [milliseconds(one.p99_s if one else None) for one in response]),
         column("TTFT p50", [milliseconds(one.p50_s if one else None) for one in ttft]),
+        column("server %", [percent(level.total.server_share) for level in levels]),
     ]
     scores = []
     if all(len(level.groups) == 1 for level in levels):
@@ -160,6 +162,7 @@ def depth_columns(group: GroupLoad, summary: LoadSummary, layout: Layout) -> lis
         for place in places:
             values = [None if one is None else getattr(one, f"{place}_s") for one in found]
             shown.append(column(f"{head} {place}", [milliseconds(value) for value in values]))
+    shown.append(column("server %", [percent(cell.server_share) for cell in cells]))
     return [*columns, *_score_columns(cells, summary, layout), *_without_silence(shown)]
 
 

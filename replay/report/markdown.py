@@ -48,9 +48,8 @@ LONGEST = 300
 """Characters of a question, an answer, a finding or a run's name."""
 RUN_ORDER = (
     "assertions", "totals", "conclusions", "failures", "recorded", "worse turns", "checks", "failed checks",
-    "differences", "depth table", "turn groups", "survival", "interventions", "simulations", "plays",
-    "nothing", "notes",
-    "signatures",
+    "differences", "depth table", "turn groups", "survival", "interventions", "simulations", "server times",
+    "plays", "nothing", "notes", "signatures",
 )  # fmt: skip
 COMPARISON_ORDER = ("gate", "checks", "differences", "notes")
 """The sections that are shown. Pairs stay in their order: what changed of the checks of each comes first."""
@@ -303,19 +302,9 @@ def _head(name: str) -> str:
     compared = ("score", "A", "B", "B - A", "p", "p Holm")
     data = ("Size", "Kinds of questions", "Question words", "Left out, by reason", "References")
     columns = ("figures", "words", "anaphora %", "ellipsis %", "leaning %")
-    ours = (
-        "depth",
-        "system",
-        "policy",
-        "checks",
-        "cases",
-        "incomplete",
-        *VERDICTS,
-        *counts,
-        *compared,
-        *data,
-        *columns,
-    )
+    times = ("latency", "TTFT", "queue", "prefill", "decode", "server", "server %")
+    own = ("depth", "system", "policy", "checks", "cases", "incomplete", *VERDICTS)
+    ours = (*own, *counts, *compared, *data, *columns, *times)
     return name if name in ours else code(name, cell=True)
 
 

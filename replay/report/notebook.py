@@ -33,11 +33,13 @@ from replay.report.document import (
 
 ORDER = (
     "gate", "totals", "load", "limits", "conclusions", "differences", "recorded", "worse turns", "checks",
-    "failures", "scores", "depth table", "turn groups", "survival", "interventions", "simulations", "nothing",
-    "goals", "notes", "signatures",
+    "failures", "scores", "depth table", "turn groups", "survival", "interventions", "simulations",
+    "server times", "nothing", "goals", "notes", "signatures",
 )  # fmt: skip
 """The sections that are shown."""
-FOLDED = ("depth table", "turn groups", "survival", "interventions", "notes", "signatures")
+FOLDED = (
+    "depth table", "turn groups", "survival", "interventions", "server times", "notes", "signatures",
+)  # fmt: skip
 MOST_SECTIONS = 8
 """Systems and policies with a depth table, and pairs that are compared."""
 MOST_ROWS = 60

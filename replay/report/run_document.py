@@ -40,6 +40,7 @@ from replay.report.run_tables import (
     pass_columns,
     repeat_spread_columns,
     scale_note,
+    server_columns,
     spread_columns,
     study_columns,
     total_columns,
@@ -61,6 +62,7 @@ from replay.statistics.interventions import GroupInterventions
 from replay.statistics.people import HumanNumber, HumanScores, HumanTable
 from replay.statistics.repeats import RepeatNumbers, SameAnswers, SpreadRow
 from replay.statistics.run_numbers import Report
+from replay.statistics.server_times import GroupServerTimes
 from replay.statistics.simulations import GroupSimulations
 
 LONG = 12
@@ -113,6 +115,7 @@ def run_document(
         *_simulations(report.simulations),
         *(_repeats(report.repeats) if report.repeats else ()),
         *(_people(report.people) if report.people else ()),
+        *_server_times(report.server),
         *failures_sections(report.failures),
         notes_section([scale_note(table), interval_note(table)], notes(report)),
         signatures_section({**{n: c.signature for n, c in table.columns.items()}, **report.signatures}),
@@ -193,6 +196,25 @@ def _simulations(found: Sequence[GroupSimulations]) -> Iterator[ReportSection]:
     if found:
         table = Table(columns=lambda layout: simulation_columns(found), named=2)
         yield ReportSection(name="simulations", title=SIMULATIONS_TITLE, blocks=[table])
+
+
+SERVER_NOTE = (
+    "server times: means in ms, of answers whose server said what it took; server %: its share of the "
+    "latency, the rest is network and client, and tools where some were called."
+)
+
+
+def _server_times(found: Sequence[GroupServerTimes]) -> Iterator[ReportSection]:
+    for number, one in enumerate(found):
+        said = [] if number else [SERVER_NOTE]
+        if dropped := one.rows[-1].dropped:
+            left_out = count_text(dropped, "server time", ("is", "are"))
+            said.append(
+                f"{one.group}: {left_out} left out: no number, below 0, or longer than the whole ask."
+            )
+        table = Table(columns=lambda layout, one=one: server_columns(one), total=True)  # type: ignore[misc]
+        title = (*group_title(one.group), ": server times")
+        yield ReportSection(name="server times", title=title, blocks=[table], remarks=said)
 
 
 def _repeats(repeats: RepeatNumbers) -> Iterator[ReportSection]:

@@ -29,6 +29,7 @@ from replay.statistics.paired import PairedDifference
 from replay.statistics.pass_curves import PassCurve
 from replay.statistics.people import HumanNumber, HumanTable
 from replay.statistics.repeats import RepeatNumbers, SpreadRow
+from replay.statistics.server_times import GroupServerTimes
 from replay.statistics.turn_groups import TurnGroups
 
 MANY_ROWS = 24
@@ -131,6 +132,29 @@ def latency_lines(total: DepthRow) -> list[str]:
         return []
     return [
         f"latency: median {_seconds(total.latency_p50_s)}, 95th percentile {_seconds(total.latency_p95_s)}"
+    ]
+
+
+def server_columns(group: GroupServerTimes) -> list[TextColumn]:
+    """Return the means of what a server said beside our own times, in ms; the row of all depths last."""
+    rows = group.rows
+    parts = {
+        "latency": [row.latency_s for row in rows],
+        "TTFT": [row.ttft_s for row in rows],
+        "queue": [row.queue_s for row in rows],
+        "prefill": [row.prefill_s for row in rows],
+        "decode": [row.decode_s for row in rows],
+        "server": [row.server_s for row in rows],
+    }
+    return [
+        depth_column(row.depth for row in rows),
+        column("turns", (str(row.turns) for row in rows)),
+        *(
+            column(head, (NONE if one is None else f"{1000 * one:,.1f}" for one in values))
+            for head, values in parts.items()
+            if any(one is not None for one in values)
+        ),
+        column("server %", (percent(row.share) for row in rows)),
     ]
 
 

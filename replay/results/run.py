@@ -300,6 +300,7 @@ class Run:
         from replay.statistics.recorded import count_recorded
         from replay.statistics.run_numbers import Report, hidden_points
         from replay.statistics.script_survival import script_survival
+        from replay.statistics.server_times import ServerTimedTurn, count_server_times
         from replay.statistics.simulations import count_simulations
         from replay.statistics.turn_groups import turn_groups
 
@@ -312,6 +313,10 @@ class Run:
             checks = count_checks(store.checks())
             recorded = count_recorded(recorded_turns(store))
             wording = wording_agreements(store.rewritten())
+            server = count_server_times(
+                ServerTimedTurn(Group(system, policy), depth, latency_s, ttft_s, said)
+                for system, policy, depth, latency_s, ttft_s, said in store.server_times()
+            )
             found = store.recorded_answers() if with_user else []
             controls: dict[Group, Control] = {
                 Group(system, policy): "recorded" if is_first else "references"
@@ -337,6 +342,7 @@ class Run:
             survival=script_survival(records),
             turn_groups=turn_groups(records, columns, resamples=resamples, seed=seed, method=method),
             people=people,
+            server=server,
             checks=checks if checks.rows else None,
             recorded=recorded,
         )

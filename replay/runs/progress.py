@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from rich.console import Console
+from rich.live import Live
 from rich.status import Status
 from rich.text import Text
 
@@ -22,10 +23,13 @@ from replay.play.load.level import Level
 from replay.play.play import Play
 from replay.report.numbers import count_text
 from replay.report.printing import print_lines
+from replay.runs.load_table import LoadTable
 from replay.workers.status import WorkerProgress, in_one_line
 
 PLAIN_EVERY_S = 10.0
 LINE_EVERY_S = 0.1
+TABLE_EVERY_S = 1.0
+"""Of a load run; what is drawn more often takes time from what is measured."""
 CELL_EVERY_S = 0.25
 """Each change is a message from a notebook's kernel to its page."""
 ESTIMATE_AFTER_S = 5.0
@@ -76,9 +80,8 @@ class RunProgress:
         self._judging = ""
         self._detecting = ""
         self._players = ""
-        self._level = ""
-        self._level_began = monotonic()
-        self._level_turns = 0
+        self._load: LoadTable | None = None
+        self._table: Live | None = None
         self._over = Event()
 
     def __enter__(self) -> Self:
@@ -93,6 +96,7 @@ class RunProgress:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._over.set()
+        self._end_table()
         if self._status:
             self._status.stop()
         if self._cell:
@@ -112,7 +116,7 @@ class RunProgress:
     def _left_s(self) -> float | None:
         """Until all expected turns are asked, at the pace so far; None where that can't be told."""
         elapsed_s, left = monotonic() - self._begun, self._expected - self._turns
-        if self._level or not self._turns or left <= 0 or elapsed_s < ESTIMATE_AFTER_S:
+        if self._load or not self._turns or left <= 0 or elapsed_s < ESTIMATE_AFTER_S:
             return None
         return elapsed_s * left / self._turns
 
@@ -140,12 +144,22 @@ class RunProgress:
         self._tell()
 
     def level_began(self, level: Level) -> None:
-        self._level = f"level {level.index + 1}, {level.name}"
-        self._level_began = monotonic()
-        self._level_turns = self._turns
+        self._load = LoadTable(level, monotonic())
+        if self._status:
+            self._status.stop()  # it is drawn by a thread of its own, many times a second
+            self._table = Live(console=self._console, auto_refresh=False, transient=True)
+            self._table.start()
+            guard_streams()
         self._tell()
 
+    def _end_table(self) -> None:
+        if self._table:
+            self._table.stop()
+            self._table = None
+
     def counted(self, count: Count) -> None:
+        if self._load:
+            self._load.add(count, monotonic())
         self._turns += count.turns
         self._invalid += count.invalid
         if count.failed:
@@ -158,9 +172,12 @@ class RunProgress:
         met = (
             "" if result["met"] is None else ", objectives met" if result["met"] else f", {'; '.join(missed)}"
         )
-        turns = self._turns - self._level_turns
-        rate = turns / max(monotonic() - self._level_began, 1e-9)
-        self._level = ""
+        turns, rate = self._load.pace(monotonic()) if self._load else (0, 0.0)
+        self._load = None
+        self._end_table()
+        if self._status:
+            self._status.start()
+            guard_streams()
         print_lines(self._console, [f"{level.name}: {turns} turns ({rate:.0f}/s){met}"])
 
     def noticed(self, sentence: str) -> None:
@@ -173,7 +190,11 @@ class RunProgress:
 
     def _tell(self) -> None:
         now = monotonic()
-        if self._status or self._cell:
+        if self._table and self._load:
+            if now - self._said >= TABLE_EVERY_S:
+                self._said = now
+                self._table.update(self._cut_lines(self._load.lines(now)), refresh=True)
+        elif self._status or self._cell:
             if now - self._said >= (LINE_EVERY_S if self._status else CELL_EVERY_S):
                 self._said = now
                 if self._status:
@@ -191,18 +212,21 @@ class RunProgress:
 
     def _shown_line(self) -> Text:
         """Return the progress line, cut to the terminal's width, since a wrapped line would jump."""
-        line = Text(escape_unprintable(self._line()))
-        line.truncate(self._console.width - SPINNER_WIDTH, overflow="ellipsis")
-        return line
+        return self._cut_lines([self._line()], self._console.width - SPINNER_WIDTH)
+
+    def _cut_lines(self, lines: Sequence[str], width: int | None = None) -> Text:
+        texts = [Text(escape_unprintable(line)) for line in lines]
+        for text in texts:
+            text.truncate(width or self._console.width, overflow="ellipsis")
+        return Text("\n").join(texts)
 
     def _line(self) -> str:
-        begun, turns = (self._level_began, self._level_turns) if self._level else (self._begun, 0)
-        rate = (self._turns - turns) / max(monotonic() - begun, 1e-9)
+        if self._load:
+            return self._load.line(monotonic())
+        rate = self._turns / max(monotonic() - self._begun, 1e-9)
         parts = []
         count = f"{self._turns} of {self._expected}" if self._turns < self._expected else f"{self._turns}"
-        if self._level:
-            parts = [self._level, f"{self._turns - turns} turns ({rate:.0f}/s)"]
-        elif self._plays == 0 and self._turns:
+        if self._plays == 0 and self._turns:
             parts = [f"{count} turns"]
         elif self._turns or not (self._judging or self._detecting):
             parts = [f"{count_text(self._plays, 'conversation')} played", f"{count} turns ({rate:.0f}/s)"]

@@ -13,6 +13,7 @@ from replay.core.conversation import Conversation
 from replay.core.decoding import convert_to
 from replay.core.errors import Fault, ScenarioError
 from replay.core.settings.in_memory import object_name
+from replay.core.settings.signatures import signature_of
 
 ASKED_BY = frozenset({"question", "request"})
 """A function with such a parameter answers questions; one without makes an adapter."""
@@ -85,6 +86,6 @@ def _system(one: Any) -> Any:
     adapter = one.get("adapter") if isinstance(one, Mapping) else None
     if not (inspect.isfunction(adapter) or inspect.ismethod(adapter)):
         return one
-    if not ASKED_BY & inspect.signature(adapter).parameters.keys():
+    if not ASKED_BY & signature_of(adapter).parameters.keys():
         return one
     return {**one, "adapter": "python", "settings": {**(one.get("settings") or {}), "target": adapter}}

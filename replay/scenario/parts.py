@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ from replay.core.adapter import Adapter
 from replay.core.errors import CodeNotRunError, PluginError
 from replay.core.settings.choice import Choice
 from replay.core.settings.plugins import load
+from replay.core.settings.signatures import signature_of
 from replay.scenario.sections import Scenario
 
 
@@ -109,7 +109,7 @@ def _without_adapters(value: Any) -> Any:
 def _defaults(adapter: str, folder: Path) -> dict[str, str]:
     """Return the texts among the defaults of the settings of *adapter*, such as an address."""
     try:
-        parameters = inspect.signature(load("adapters", adapter, folder)).parameters.values()
+        parameters = signature_of(load("adapters", adapter, folder)).parameters.values()
     except (PluginError, CodeNotRunError, TypeError, ValueError):
         return {}
     return {one.name: one.default for one in parameters if isinstance(one.default, str)}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -12,6 +11,7 @@ import msgspec
 from replay.core.errors import CodeNotRunError, DatasetError, PluginError
 from replay.core.safety.code_gate import code_forbidden
 from replay.core.settings.plugins import load_object
+from replay.core.settings.signatures import signature_of
 from replay.datasets.json_rows import rows_of_lines
 from replay.play.play import System
 from replay.play.tool_results import (
@@ -124,7 +124,7 @@ def _function(builder: PartBuilder, target: str, at: str) -> Callable[..., Any] 
         builder.fault(at, f'"{target}" is {type(function).__name__}, which can\'t be called')
         return None
     try:
-        inspect.signature(function).bind("name", {})
+        signature_of(function).bind("name", {})
     except (TypeError, ValueError) as error:
         builder.fault(
             at,

@@ -31,6 +31,7 @@ from replay.statistics.recorded import RecordedNumbers
 from replay.statistics.repeats import RepeatNumbers
 from replay.statistics.score_column import ScoreColumn
 from replay.statistics.script_survival import ScriptSurvival
+from replay.statistics.server_times import GroupServerTimes
 from replay.statistics.simulations import GroupSimulations
 from replay.statistics.turn_groups import TurnGroups
 
@@ -161,6 +162,8 @@ class Report:
     """Scores by what the data say of questions; empty where they say nothing."""
     people: HumanScores | None = None
     """What people said in the study that the run comes out of; None where there was none."""
+    server: tuple[GroupServerTimes, ...] = ()
+    """What servers say that they took, of each system and policy of which one said something."""
     checks: Checks | None = None
     """What became of the checks that the data makes; None where it makes none."""
     recorded: RecordedNumbers | None = None

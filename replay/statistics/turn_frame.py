@@ -55,6 +55,10 @@ TURN_COLUMNS: Mapping[str, CellType] = {
     "first_byte_s": "number",
     "first_token_s": "number",
     "done_s": "number",
+    "server_queue_s": "number",
+    "server_prefill_s": "number",
+    "server_decode_s": "number",
+    "server_total_s": "number",
     "gold_answers": "json",
     "gold_passages": "json",
     "passages": "json",
@@ -66,6 +70,9 @@ has another; ``valid`` is the drift verdict, ``sessions_back`` and ``turns_back`
 evidence lies, ``steps`` their number (``steps.step_rows`` has each); a ``json`` cell holds a list or an
 object.
 """
+
+
+SERVER_PARTS = ("queue_s", "prefill_s", "decode_s", "total_s")
 
 
 def turn_columns(scores: Mapping[str, ScoreColumn]) -> dict[str, CellType]:
@@ -97,6 +104,8 @@ def turn_rows(
         row["valid"] = None if record.drift is None else record.drift.valid
         row["steps"] = len(record.steps)
         row["latency_s"] = None if record.timing is None else record.timing.latency_s
+        server = record.timing.server if record.timing else None
+        row |= {f"server_{part}": getattr(server, part, None) for part in SERVER_PARTS}
         reasons = {}
         for name, column in scores.items():
             observed = column.observed[position]

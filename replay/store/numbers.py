@@ -57,13 +57,14 @@ class NumberReader:
         Of turns due in [from, to) only, where *due_s* says so:
 
         Row, scheduled_s, sent_s, first_token_s, done_s, outcome, depth, attempts, asks,
-        completion_tokens, token_gaps_100us (JSON), system, policy and the conversation's id in the data of
-        each turn, by row.
+        completion_tokens, token_gaps_100us (JSON), server_times (JSON), system, policy and the conversation's
+        id in the data of each turn, by row.
         """
         where = "" if due_s is None else " WHERE scheduled_s >= ? AND scheduled_s < ?"
         return self._batches(
             "SELECT rowid, scheduled_s, sent_s, first_token_s, done_s, outcome, depth, attempts, asks,"
-            " completion_tokens, token_gaps_100us, system, policy, coalesce(source, conversation)"
+            " completion_tokens, token_gaps_100us, server_times, system, policy,"
+            " coalesce(source, conversation)"
             f" FROM turn{where} ORDER BY rowid",
             due_s or (),
         )

@@ -18,7 +18,7 @@ from replay.core.check_result import CheckResult
 from replay.core.conversation import Conversation
 from replay.core.errors import RunError
 from replay.core.raw_reply import RawReply
-from replay.core.record import TurnRecord
+from replay.core.record import ServerTimes, TurnRecord
 from replay.core.step import TurnPlace, UnfinishedTurn
 from replay.store import database, schema
 from replay.store.checks import IN_ORDER, SELECT_CHECKS, check_result
@@ -290,6 +290,14 @@ class RunReader:
         )
         sql = f"SELECT system, policy, count(*), sum(same) FROM ({turns}) GROUP BY system, policy"
         return self.rows(sql, [times])
+
+    def server_times(self) -> Iterator[tuple[str, str, int, float, float | None, ServerTimes]]:
+        """Yield system, policy, depth, latency and TTFT of each answer whose server said what it took."""
+        rows = self.rows(
+            "SELECT system, policy, depth, done_s - sent_s, first_token_s - sent_s, server_times FROM turn"
+            " WHERE server_times IS NOT NULL AND outcome = 'answered'"
+        )
+        return ((*row[:-1], schema.from_json(row[-1], ServerTimes)) for row in rows)
 
     def count_records(self) -> int:
         (count,) = next(self.rows("SELECT count(*) FROM turn"))

@@ -23,7 +23,7 @@ from replay.core.drift_evidence import Drift
 from replay.core.errors import RunError
 from replay.core.expectation import Expectation
 from replay.core.message import Message
-from replay.core.record import Intervention, Timing, TurnRecord, Usage
+from replay.core.record import Intervention, ServerTimes, Timing, TurnRecord, Usage
 from replay.core.step import TurnPlace
 
 T = TypeVar("T")
@@ -67,7 +67,7 @@ RECORD_COLUMNS = (
     *("answer", "prompt_tokens", "completion_tokens"),
     # Those that most records have nothing in stand last (see ``insert_records``).
     *("drift", "valid", "first_token_s", "token_gaps_100us", "cached_prompt_tokens", "cost_usd"),
-    *("interventions", "history_cut", "kind", "sessions_back", "turns_back"),
+    *("server_times", "interventions", "history_cut", "kind", "sessions_back", "turns_back"),
     *("source", "edit_note", "error", "partial"),
 )
 _SELECT = f"SELECT {', '.join('t.' + c for c in RECORD_COLUMNS)} FROM"
@@ -213,6 +213,7 @@ def record_row(record: TurnRecord) -> Row:
         to_json(timing.token_gaps_100us) if timing and timing.token_gaps_100us else None,
         None if usage is None else usage.cached_prompt_tokens,
         record.cost_usd,
+        to_json(timing.server) if timing and timing.server else None,
         to_json(record.interventions) if record.interventions else None,
         record.history_cut,
         record.kind or None,
@@ -238,7 +239,7 @@ def row_record(row: Sequence[Any]) -> TurnRecord:
     times = {name: v.pop(name) for name in _TIMES}
     check_moments(v["started_at"], *times.values())
     drift, gaps, _ = v.pop("drift"), v.pop("token_gaps_100us"), v.pop("valid")
-    interventions = v.pop("interventions")
+    interventions, server = v.pop("interventions"), v.pop("server_times")
     gold_answers, gold_passages, passages, steps, step_times_s, expect = (v.pop(name) for name in _LISTS)
     return TurnRecord(
         **{**v, "cached": bool(v["cached"]), "kind": v["kind"] or ""},
@@ -253,7 +254,11 @@ def row_record(row: Sequence[Any]) -> TurnRecord:
         usage=None if set(tokens.values()) == {None} else Usage(**tokens),
         timing=None
         if times["done_s"] is None
-        else Timing(**times, token_gaps_100us=() if gaps is None else from_json(gaps, tuple[int, ...])),
+        else Timing(
+            **times,
+            token_gaps_100us=() if gaps is None else from_json(gaps, tuple[int, ...]),
+            server=None if server is None else from_json(server, ServerTimes),
+        ),
     )
 
 

@@ -35,6 +35,7 @@ _TURN_COLUMNS = """\
     first_token_s REAL,
     done_s REAL,
     token_gaps_100us TEXT,           -- JSON list; NULL unless streamed
+    server_times TEXT,               -- JSON: what the server says it took; NULL where it says nothing
     source TEXT,                     -- the conversation's id in the data, where it is played once more
     partial TEXT,                    -- what had come of an answer that was cut off
     steps TEXT NOT NULL,             -- JSON list: calls of tools and their results before the answer

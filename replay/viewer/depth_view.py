@@ -34,6 +34,7 @@ from replay.statistics.pass_curves import PassCurve
 from replay.statistics.repeats import RepeatNumbers
 from replay.viewer.assertions_view import ChecksByDepth, checks_by_depth
 from replay.viewer.run_numbers import RunNumbers
+from replay.viewer.server_times_view import server_times_chart
 from replay.viewer.survival_view import survival_chart
 
 DRAWN_DEPTHS = 6
@@ -170,6 +171,7 @@ def depth_view(numbers: RunNumbers) -> DepthView:
     charts += repeat_charts(report.repeats) if report.repeats else []
     charts += [survival_chart(report.survival)] if report.survival else []
     charts += [question_chart(report), *latency_charts(report, numbers.first_pieces)]
+    charts += [server_times_chart(report.server)] if report.server else []
     depth = deepest(report)
     return DepthView(
         switches=switches(report.table.columns, [one.group for one in report.table.groups]),

@@ -272,6 +272,9 @@ def _timings(record: TurnRecord) -> Iterable[tuple[str, str]]:
         yield "latency", duration(timing.latency_s)
         if timing.ttft_s is not None:
             yield "first token", duration(timing.ttft_s)
+        for part in ("queue", "prefill", "decode", "total") if timing.server else ():
+            if (took_s := getattr(timing.server, f"{part}_s")) is not None:
+                yield f"server's {part}", duration(took_s)
         if timing.lateness_s >= 0.001:
             yield "sent late by", duration(timing.lateness_s)
     if record.history_cut:

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from msgspec.structs import replace
 
-from replay.core.adapter import ChatReply
+from replay.core.adapter import ChatReply, WireTimes
 from replay.core.asking.rate_limit import RateLimit
 from replay.core.asking.retries import RetryPolicy
 from replay.core.conversation import Conversation, Turn
 from replay.core.errors import AdapterConnectionError, AdapterRefusedError, PluginError
 from replay.core.history import Exchange
 from replay.core.message import Message, ToolCall
-from replay.core.record import Usage
+from replay.core.record import ServerTimes, Usage
 from replay.core.settings.prices import Prices
 from replay.core.step import Step, UnfinishedTurn
 from replay.play.play import Play, System
@@ -191,6 +191,16 @@ async def test_tokens_and_costs_are_those_of_all_asks():
     assert first.usage == Usage(prompt_tokens=20, completion_tokens=4)
     assert first.cost_usd == 20.0
     assert (second.usage, second.cost_usd) == (None, None), "one reply said nothing of them"
+
+
+async def test_what_the_server_took_is_that_of_all_asks_if_each_reply_says_so():
+    def times(sent, **server):
+        return WireTimes(sent=sent, done=sent + 1, server=ServerTimes(**server) if server else None)
+
+    first, second = times(1.0, queue_s=0.25, decode_s=0.5), times(3.0, queue_s=0.5, total_s=1.0, dropped=1)
+    for last, expected in ((second, ServerTimes(queue_s=0.75, dropped=1)), (times(3.0), None)):
+        _, records = await played(calling(call(), times=first), ChatReply(text="a", times=last), "b")
+        assert [one.timing.server for one in records] == [expected, None]
 
 
 async def test_a_turn_lasts_from_its_first_ask_to_its_last_and_each_step_has_its_time():

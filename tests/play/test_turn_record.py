@@ -16,7 +16,7 @@ from replay.core.drift_evidence import Drift
 from replay.core.errors import AdapterConnectionError, AdapterCutOffError, AdapterError, AdapterRefusedError
 from replay.core.history import Exchange, PlayedTurn
 from replay.core.raw_reply import RawReply
-from replay.core.record import Timing, TurnRecord, Usage
+from replay.core.record import ServerTimes, Timing, TurnRecord, Usage
 from replay.core.settings.prices import Prices
 from replay.play.play import Play, System
 from replay.play.player import Player, PlayOptions
@@ -36,7 +36,14 @@ REPLY = ChatReply(
     text="Dilys.",
     passages=(Passage(id="p1", text="Dilys wrote it."),),
     usage=Usage(prompt_tokens=100, completion_tokens=10),
-    times=WireTimes(sent=12.0, done=19.0, first_byte=13.0, first_token=14.0, token_gaps_100us=(3, 4)),
+    times=WireTimes(
+        sent=12.0,
+        done=19.0,
+        first_byte=13.0,
+        first_token=14.0,
+        token_gaps_100us=(3, 4),
+        server=ServerTimes(queue_s=1.0),
+    ),
     raw=b"{}",
 )
 
@@ -153,6 +160,7 @@ async def test_every_field_of_an_answered_turn_has_its_source():
             first_byte_s=113.0,
             first_token_s=114.0,
             token_gaps_100us=(3, 4),
+            server=ServerTimes(queue_s=1.0),
         ),
         source="original",
         partial=None,

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from replay.core.conversation import Conversation, Turn
-from replay.core.record import Timing, TurnRecord, Usage
+from replay.core.record import ServerTimes, Timing, TurnRecord, Usage
 from replay.load.numbers import read_load_summary
 from replay.scorers.scorer import Scorer
 from replay.statistics.load.load_summary import LoadSummary
@@ -27,6 +27,7 @@ def ask(
     policy: str = "pred",
     outcome: str = "answered",
     ttft_s: float | None = None,
+    server: ServerTimes | None = None,
     gaps: Sequence[int] = (),
     tokens: int | None = None,
     attempts: int = 1,
@@ -58,6 +59,7 @@ def ask(
             done_s=sent_s + latency_s,
             first_token_s=None if ttft_s is None else sent_s + ttft_s,
             token_gaps_100us=tuple(gaps),
+            server=server,
         ),
         source=source,
     )

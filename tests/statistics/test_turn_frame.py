@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from replay.core.record import Timing, Usage
+from replay.core.record import ServerTimes, Timing, Usage
 from replay.scorers.exact_match import em
 from replay.scorers.retrieval import hit_rate_scorer
 from replay.scorers.scorer import Unscored
@@ -22,7 +22,7 @@ TIMED = turn(
     "Paris",
     drift=INVALID,
     usage=Usage(prompt_tokens=7, completion_tokens=2),
-    timing=Timing(scheduled_s=0.5, sent_s=1.0, done_s=3.0),
+    timing=Timing(scheduled_s=0.5, sent_s=1.0, done_s=3.0, server=ServerTimes(queue_s=0.5, total_s=1.5)),
 )
 BARE = turn(None, depth=2, timing=None)
 
@@ -50,6 +50,9 @@ def test_a_row_says_what_is_known_and_nothing_where_nothing_is():
     assert [bare[name] for name in nothing] == [None] * len(nothing)
     assert bare["unscored"] == {"em": "not answered", "depth": "no answer"}
     assert timed["gold_answers"] == ("Paris",)
+    server = [f"server_{part}_s" for part in ("queue", "prefill", "decode", "total")]
+    assert [timed[name] for name in server] == [0.5, None, None, 1.5]
+    assert [bare[name] for name in server] == [None] * 4
 
 
 def test_a_question_that_was_not_judged_is_neither_valid_nor_invalid():

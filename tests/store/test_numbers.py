@@ -8,13 +8,15 @@ import pytest
 
 from replay.core.conversation import Conversation
 from replay.core.errors import RunError
-from replay.core.record import Timing, Usage
+from replay.core.record import ServerTimes, Timing, Usage
 from replay.store import numbers
 from replay.store.numbers import NumberReader
 from replay.store.reader import DATABASE
 from replay.store.store import RunStore
 from replay.store.stored import StoredScore, StoredTally
 from tests.store.test_store import record
+
+TOTAL = b'{"total_s":0.5}'
 
 
 def timed(at_s: float, **changes):
@@ -24,6 +26,7 @@ def timed(at_s: float, **changes):
         first_token_s=at_s + 2,
         done_s=at_s + 4,
         token_gaps_100us=(5, 6),
+        server=ServerTimes(total_s=0.5),
     )
     return record(timing=timing, **changes)
 
@@ -57,9 +60,9 @@ def test_asks_come_in_the_order_of_writing_with_their_times(folder):
         found = all_rows(reader.asks())
 
     assert found == [
-        (1, 10, 11, 12, 14, b"answered", 1, 3, 1, 7, b"[5,6]", b"s", b"pred", b"b"),
-        (2, 20, 21, 22, 24, b"refused", 2, 1, 1, None, b"[5,6]", b"s", b"pred", b"a"),
-        (3, 30, 31, 32, 34, b"answered", 1, 1, 1, None, b"[5,6]", b"s", b"gold", b"a"),
+        (1, 10, 11, 12, 14, b"answered", 1, 3, 1, 7, b"[5,6]", TOTAL, b"s", b"pred", b"b"),
+        (2, 20, 21, 22, 24, b"refused", 2, 1, 1, None, b"[5,6]", TOTAL, b"s", b"pred", b"a"),
+        (3, 30, 31, 32, 34, b"answered", 1, 1, 1, None, b"[5,6]", TOTAL, b"s", b"gold", b"a"),
     ]
 
 

@@ -13,7 +13,7 @@ from hypothesis import example, given, strategies as st
 from replay.core.conversation import Conversation, Passage, Turn
 from replay.core.drift_evidence import Drift, Mention, MentionDrift, Reading
 from replay.core.errors import RunError
-from replay.core.record import Timing, TurnRecord, Usage
+from replay.core.record import ServerTimes, Timing, TurnRecord, Usage
 from replay.store import schema, tables
 from replay.store.database import connect
 from replay.store.reader import DATABASE, RunReader
@@ -40,6 +40,9 @@ def record(conversation="c1", depth=1, policy="pred", **changes) -> TurnRecord:
     return TurnRecord(**{**facts, **changes})
 
 
+SERVER = ServerTimes(queue_s=0.25, prefill_s=0.5, dropped=2)
+
+
 def full_record() -> TurnRecord:
     mention = Mention(start=10, end=13, text="she", kind="she")
     gold = Reading(mention=mention, antecedent="Mira", source="name", distribution=((0.9, "Mira"),))
@@ -57,7 +60,7 @@ def full_record() -> TurnRecord:
         usage=Usage(prompt_tokens=3, completion_tokens=None),
         cost_usd=0.25,
         attempts=2,
-        timing=Timing(scheduled_s=0.0, sent_s=0.5, done_s=1.5, first_byte_s=1.0),
+        timing=Timing(scheduled_s=0.0, sent_s=0.5, done_s=1.5, first_byte_s=1.0, server=SERVER),
     )
 
 

@@ -36,6 +36,7 @@ from replay_adapters.http.reply import HttpReply
 from replay_adapters.json_bytes import whole_text
 from replay_adapters.json_reply import ReplyPath
 from replay_adapters.reply_errors import parse_errors_as_bad_reply
+from replay_adapters.server_times import add_server_times
 from replay_adapters.setting_checks import check_variables, filled_address
 
 
@@ -126,11 +127,12 @@ class ChatAdapter:
         if self._end is None or _is_whole(reply):
             value = reply.json()
             found = self._api.read(reply, value)
-            times = reply.times
+            times = add_server_times(reply, found.told, reply.times, whole=True)
         else:
             found = self._api.read_stream(reply)
             check_complete(reply, found, self._api.last_event)
             times = stream_times(reply, found.piece_reads)
+            times = add_server_times(reply, found.told, times, whole=False)
         text = whole_text(found.pieces)
         # Each call of a turn has an id of its own, also where the server gives none.
         calls: tuple[ToolCall, ...] = ()

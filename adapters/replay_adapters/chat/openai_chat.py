@@ -40,12 +40,18 @@ class Chunk(msgspec.Struct, gc=False):
     choices: list[ChunkChoice] | None = None
     usage: Any = None
     error: Any = None
+    metrics: Any = None
+    timings: Any = None
+    time_info: Any = None
+    x_groq: Any = None
 
 
 FUNCTION = -1
 """The index of the one call that there could be before calls were listed."""
 MOST_TOKENS = 10**12
 """No reply has more; sums over a run stay in the 64 bits of a database's numbers."""
+TIMED = ("usage", "metrics", "timings", "time_info", "x_groq")
+"""Fields in one of which a server may say how long it took."""
 ROUNDING = 1e-3
 """So far above 0, the logarithm of certainty, a server's arithmetic may end."""
 
@@ -92,6 +98,7 @@ class ChatCompletions:
             finish=choice.get("finish_reason"),
             refused=isinstance(message.get("refusal"), str),
             logprobs=_logprobs(choice),
+            told=value,
         )
         _take_calls(message.get("tool_calls"), message.get("function_call"), found)
         found.take_usage(usage_of(value.get("usage")), value.get("usage"), reply.headers)
@@ -156,6 +163,9 @@ def _take_rest(reply: HttpReply, chunk: Chunk, streamed: StreamedAnswer) -> None
         raise stream_error(reply, chunk.error)
     if chunk.usage is not None:
         streamed.take_usage(usage_of(chunk.usage), chunk.usage)
+    for name in TIMED:
+        if (found := getattr(chunk, name)) is not None:
+            streamed.told = {**(streamed.told or {}), name: found}
 
 
 def usage_of(
@@ -214,7 +224,7 @@ def _chunk(value: Any) -> Chunk:
                     logprobs=choice.get("logprobs"),
                 )
             )
-    return Chunk(choices=choices, usage=value.get("usage"), error=value.get("error"))
+    return Chunk(choices=choices, error=value.get("error"), **{name: value.get(name) for name in TIMED})
 
 
 def _logprobs(choice: Any) -> tuple[TokenLogprobs, ...] | None:

@@ -93,6 +93,7 @@ class Responses:
             id=_id(value),
             refused=any("refusal" in part for part in parts),
             logprobs=logprobs_of(logprobs) if logprobs else None,
+            told=value,
         )
         _take_calls(value, found)
         found.take_usage(_usage(value), value.get("usage"), reply.headers)
@@ -125,6 +126,7 @@ class Responses:
                 streamed.complete = True
                 streamed.finish = _finish(response)
                 streamed.id = _id(response)
+                streamed.told = response
                 streamed.take_usage(_usage(response), response.get("usage"))
                 if not streamed.calls:
                     _take_calls(response, streamed)

@@ -59,6 +59,8 @@ class StreamedAnswer(msgspec.Struct):
     usage: Usage | None = None
     cost_usd: float | None = None
     logprobs: tuple[TokenLogprobs, ...] | None = None
+    told: Any = None
+    """What may say how long the server took: a reply, or fields of a stream's events."""
 
     def take_usage(self, usage: Usage | None, told: Any, headers: Mapping[str, str] | None = None) -> None:
         """

@@ -23,6 +23,7 @@ from replay_adapters.http.request import RequestTemplate, SessionRequest
 from replay_adapters.http.session import HttpSession, HttpSystem
 from replay_adapters.http.stream import Content, EventPaths, Format, Join
 from replay_adapters.json_reply import ReplyPath
+from replay_adapters.server_times import ServerTimePaths
 from replay_adapters.setting_checks import headers_from_environment, unsent_system_prompts, uses_seed
 
 Method = Literal["GET", "POST", "PUT", "PATCH"]
@@ -56,6 +57,10 @@ class HttpAdapter:
     steps: str | None = None
     """JMESPath of the tools that the system says it called before it answered: messages of Chat Completions,
     or objects with name, arguments and perhaps result."""
+    server_times: Mapping[str, str] = field(default_factory=dict)
+    """Where a reply, or one of a stream's last events, says what the server took: queue, prefill, decode or
+    total with its unit, as in ``{queue_ms: timing.queue, total_s: "header:X-Elapsed"}``. Left out, the places
+    in which known servers say it are looked at."""
     session_id: str | None = None
     """JMESPath of the session's id, in the reply to ``open`` or else in the replies to questions. With it the
     system keeps the history."""
@@ -135,6 +140,7 @@ class HttpAdapter:
             steps=ReplyPath(self.steps or None, "steps"),
             error=ReplyPath(self.error or None, "error"),
             session_id=ReplyPath(self.session_id or None, "session_id"),
+            server_times=ServerTimePaths(self.server_times),
             events=events or None,
             poller=Poller(self.poll, streams=self.stream is not None) if self.poll else None,
         )

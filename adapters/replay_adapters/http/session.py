@@ -36,6 +36,7 @@ from replay_adapters.http.stream import Content, EventPaths
 from replay_adapters.json_reply import ReplyPath
 from replay_adapters.rendering import question_variables
 from replay_adapters.reply_errors import parse_errors_as_bad_reply
+from replay_adapters.server_times import ServerTimePaths
 
 CLOSED_WITHIN_S = 10.0
 """How long closing a session may take; it is the one request without a question's deadline."""
@@ -59,6 +60,7 @@ class HttpSystem:
     """In a reply in one piece; ``events`` know it for theirs."""
     session_id: ReplyPath
     """In the reply to ``open``; without ``open`` in those to questions."""
+    server_times: ServerTimePaths
     events: EventPaths | None
     """Where a reply comes in pieces."""
     poller: Poller | None
@@ -112,7 +114,10 @@ class HttpSession:
             events = system.events.events(reply)
             # The session's id first: the session goes on even if this answer is of no use.
             self._keep_session_id(reply, [*before, *events.values])
-            return system.events.answer(reply, events, system.passages, system.steps)
+            answer = system.events.answer(reply, events, system.passages, system.steps)
+            assert answer.times is not None
+            values, times = events.values, answer.times
+            return replace(answer, times=system.server_times.add_to(reply, values, times, whole=False))
         value = reply.text() if system.content == "text" else reply.json()
         if told := system.error.find(reply, value):
             raise stream_error(reply, value if told is True else told)
@@ -121,7 +126,7 @@ class HttpSession:
             text=system.answer.text(reply, value),
             passages=system.passages.passages(reply, value),
             steps=system.steps.steps(reply, [value]),
-            times=reply.times,
+            times=system.server_times.add_to(reply, [value], reply.times, whole=True),
         )
 
     def _keep_session_id(self, reply: HttpReply, values: Sequence[Any]) -> None:

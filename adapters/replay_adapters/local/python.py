@@ -10,6 +10,7 @@ import asyncio
 import contextvars
 import functools
 import inspect
+import sys
 import traceback
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -37,6 +38,13 @@ from replay import (
 from replay_adapters.passages import passages_of
 from replay_adapters.setting_checks import check_count
 from replay_adapters.steps import steps_of
+
+_UNREAD: dict[str, Any] = {}
+if sys.version_info >= (3, 14):
+    from annotationlib import Format
+
+    # Annotations are lazy there, and one may name what exists for type checkers alone.
+    _UNREAD["annotation_format"] = Format.STRING
 
 ARGUMENTS = ("question", "history", "conversation", "depth", "request")
 """What a callable is given, each if it has a parameter of that name."""
@@ -205,7 +213,7 @@ def _accepted(function: Callable[..., Any], offered: tuple[str, ...], target: st
         ValueError: it needs another one, or its parameters can't be read.
     """
     try:
-        parameters = inspect.signature(function).parameters.values()
+        parameters = inspect.signature(function, **_UNREAD).parameters.values()
     except (TypeError, ValueError) as error:
         raise ValueError(f'target "{target}": its parameters can\'t be read: {error}') from error
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):

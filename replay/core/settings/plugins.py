@@ -30,6 +30,7 @@ from replay.core.safety.code_gate import code_forbidden, require_code_allowed
 from replay.core.settings.faults import faults_of, nearest
 from replay.core.settings.in_memory import factory_of, is_in_memory, lookup_object
 from replay.core.settings.plugin_bugs import describe_error
+from replay.core.settings.signatures import signature_of
 
 if typing.TYPE_CHECKING:
     from pydantic import BaseModel
@@ -195,7 +196,7 @@ def _parameters(factory: Factory) -> Mapping[str, inspect.Parameter]:
             f"it is {factory!r:.60}, which can't be called; name the class or function that makes one"
         )
     try:
-        parameters = inspect.signature(factory).parameters
+        parameters = signature_of(factory).parameters
     except (TypeError, ValueError) as error:
         raise PluginError(f"{factory!r} can't be called with settings: {error}") from error
     hidden = [name for name in parameters if name.startswith("_")]

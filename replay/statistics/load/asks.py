@@ -40,6 +40,8 @@ class Asks:
     last_token_s: Floats
     """NaN where the answer came in fewer than two pieces, too."""
     done_s: Floats
+    server_s: Floats
+    """What the server says that it took; NaN where it says nothing."""
     outcome: Integers
     """Position in ``OUTCOMES``."""
     depth: Integers

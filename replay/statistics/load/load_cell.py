@@ -71,6 +71,8 @@ class LoadCell:
     """Of each answer: its time per token after the first, to the last one."""
     time_per_token_to_done: Percentiles | None = None
     """The same to the last byte."""
+    server_share: float | None = None
+    """Of answers whose server says what it took: that, of their latency; the rest is network and client."""
     scores: Mapping[str, Estimate] = field(default_factory=dict)
     score_drops: Mapping[str, Estimate] = field(default_factory=dict)
     """How much less each score is than at the first level; conversations resampled alike for both."""
@@ -156,9 +158,17 @@ def load_cell(
         inter_token=percentiles(times.of("itl")),
         time_per_token=percentiles(times.of("tpot")),
         time_per_token_to_done=percentiles(times.of("tpot_done")),
+        server_share=_server_share(picked_asks(asks, chosen)),
         scores=scores or {},
         score_drops=score_drops or {},
     )
+
+
+def _server_share(asks: Asks) -> float | None:
+    told = asks.answered & ~np.isnan(asks.server_s)
+    latency_s = asks.latency_s[told]
+    whole_s = float(latency_s.sum())
+    return float(np.minimum(asks.server_s[told], latency_s).sum()) / whole_s if whole_s else None
 
 
 def picked_asks(asks: Asks, chosen: NDArray[np.intp]) -> Asks:

@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pytest
 
+from replay.core.record import ServerTimes
 from replay.load.numbers import read_load_summary
 from replay.play.load.histogram import ERROR, DurationHistogram
 from replay.scorers.bleu4 import Bleu4
@@ -99,6 +100,23 @@ def test_an_end_that_comes_late_takes_no_time_of_a_token(tmp_path):
         assert found.goodput.good == good
     assert found.total.time_per_token.p50_s == pytest.approx(0.02)
     assert found.total.time_per_token_to_done.p50_s == pytest.approx(0.02 + 0.2 / 9)
+
+
+def test_the_servers_own_share_is_of_the_answers_that_tell_it(tmp_path):
+    half = ServerTimes(queue_s=0.02, decode_s=0.03)
+    records = [
+        ask(1.0, 0.1, conversation="a", server=half),
+        ask(2.0, 0.3, conversation="b", server=ServerTimes(total_s=0.25, queue_s=0.1)),
+        ask(3.0, 0.1, conversation="c", server=ServerTimes(dropped=3)),
+        ask(4.0, 0.1, conversation="d"),
+        ask(5.0, 0.1, conversation="e", outcome="refused", server=half),
+    ]
+    (told,) = summarised(tmp_path / "told", records).levels
+    (silent,) = summarised(tmp_path / "silent", records[2:]).levels
+
+    assert told.total.server_share == pytest.approx(0.3 / 0.4)
+    assert told.groups[0].depths[1].server_share == told.total.server_share
+    assert silent.total.server_share is None
 
 
 def test_failures_are_counted_and_have_no_part_in_durations(tmp_path):

@@ -223,6 +223,7 @@ def some_asks(count: int = 0, **columns: Any) -> Asks:
         "depth": np.arange(1, count + 1),
         "attempts": np.ones(count, dtype=np.int64),
         "asks": np.ones(count, dtype=np.int64),
+        "server_s": np.full(count, np.nan),
         "tokens": np.full(count, -1),
         "tokens_are_pieces": np.zeros(count, dtype=np.bool_),
         "group": np.zeros(count, dtype=np.int64),
