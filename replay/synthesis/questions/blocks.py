@@ -110,6 +110,7 @@ def _asked_of_item(
     does = verb(words[0], "third") is not None
     if (
         len(words) < 3
+        or (not does and re.match(r"[a-z]+[^s]s$|\d", words[0]))  # a verb that nobody listed, or a default
         or (not does and verb(words[0], "base") is not None)
         or words[0] in CONJUNCTIONS | PREPOSITIONS | LEANING
     ):
@@ -123,14 +124,16 @@ def _asked_of_item(
         word.lower() in _NO_TERMS | LEANING | PREPOSITIONS for word in term.split()
     ):
         return None
-    is_name = term.isupper() or term.split()[0] in known.names
+    is_name = term.isupper() or term.split()[0] in known.names or bool(re.search("[a-z][A-Z]", term))
     if not is_name and not " ".join(term.split()[1:]).islower() and " " in term:
         return None  # a title
-    if not does and BE & set(words[:8]):
-        return None  # a sentence, and no definition
+    if (not does and BE & set(words[:8])) or re.search(r"\bby [A-Z]", said):
+        return None  # a sentence or the title of something, and no definition
     if words[0] not in ("a", "an", "the") and not (does or (term.isupper() and said[:1].isupper())):
         return None
-    if verb(term.split()[0].lower(), "base") is not None or (term.endswith("s") and not is_name):
+    if verb(term.split()[0].lower(), "base") or (not is_name and term.endswith(("ed", "ing", "s"))):
+        return None
+    if not is_name and verb(term.lower(), "participle"):
         return None
     article = "" if is_name else "an " if term[:1].lower() in "aeiou" else "a "
     return article + known.lower(term), frame

@@ -35,13 +35,16 @@ _META = word_set(
 _OPENINGS = word_set(
     """
     new both old resulting provided given perhaps maybe first second third fourth fifth last next rest
-    only following main additional another two three four five lot number someone something anything
-    everything everyone anyone nothing people most some many all both none
+    only following main additional different another two three four five lot number someone something anything
+    couple few bit everything everyone anyone nothing people most some many all both none
     """
 )
 """First words of noun phrases that only their surroundings complete."""
 _POINTING_ADJECTIVES = word_set(
-    "resulting given new old specified selected corresponding respective provided generated"
+    """
+    resulting given new old specified selected corresponding respective provided generated equivalent actual
+    remaining desired appropriate
+    """
 )
 """What "the" goes with where something was spoken of before."""
 _KNOWN_TO_ALL = word_set(

@@ -16,6 +16,7 @@ from replay.synthesis.questions.words import BE, CONJUNCTIONS, DETERMINERS, MODA
 
 _BECAUSE = re.compile(r"\s(?:because (?!of )|so that )")
 _PLURAL_DEFINITION = re.compile(r"(?:[a-z-]+ ){0,3}[a-z]+s (?:that|which|used|for|of|with|in)\b")
+_NO_DEFINITION = re.compile(r"(?:a (?:lot|bit|little|couple|few|good|great)|the same|one of)\b")
 _USED = re.compile(r"used (?:to|for|as) ")
 _PLACED = re.compile(
     r"^(?P<verb>stored|located|installed|saved|kept|defined|placed|hosted|written|recorded|configured|available"
@@ -41,8 +42,13 @@ _ON_CONDITION = re.compile(
     r"^(?P<what>\S+(?: \S+){0,9}?)"
     r" (?P<when>(?:only )?(?:when|if|once|whenever|as soon as) (?!possible)[^,;]{6,80})$"
 )
+_PARTICLES = word_set("to up down out off back away together") | {""}
 _USE_TO = re.compile(r"use (?P<what>[^,;]+?) to (?P<said>[a-z].+)$")
 
+_ASKS_WHETHER = word_set(
+    "check checks determine determines see know tell tells verify verifies decide decides ask asks test tests"
+)
+"""Verbs whose "if" is no condition."""
 _ASKED_OF = word_set(
     """
     require need use support contain include return provide create define store represent affect expect
@@ -57,6 +63,14 @@ _ASKED_WITH = {
 }  # fmt: skip
 _NO_EFFECTS = word_set("have be seem remain need mean tend appear want")
 _SEVERAL = word_set("some few many most several both all each every any")
+_MEASURES = word_set(
+    """
+    size length width height weight depth limit default maximum minimum max min value number amount duration
+    price cost fee age rate timeout interval percentage share capacity contribution deadline speed frequency
+    temperature voltage distance port version ratio threshold period range score count total quota
+    """
+)
+"""What "What is ...?" asks a number for."""
 _LIMITING = word_set("only just no longer")
 _NO_QUESTIONS = word_set(
     "what how where why when that because whether called named known referred considered"
@@ -132,7 +146,8 @@ def _of_being(told: Clause, ask: Callable[..., DocumentFact]) -> Iterator[Docume
     if be not in BE or told.verb or _is_several(told):
         return
     first = rest.split()[0].lower()
-    defines = first in ("a", "an", "the", "one") and len(rest.split()) > 2
+    defines = first in ("a", "an", "the", "one") and len(rest.split()) > 2 and not _NO_DEFINITION.match(rest)
+    defines = defines and not re.search(r"\bof \d", subject)
     is_act = verb(first, "participle") is not None and first != "set"
     if be in ("is", "are") and (_PLURAL_DEFINITION.match(rest) and not is_act if told.is_plural else defines):
         yield ask("definition", f"What {be} {subject}?", framed=True)
@@ -143,7 +158,7 @@ def _of_being(told: Clause, ask: Callable[..., DocumentFact]) -> Iterator[Docume
         yield ask("place", f"Where {be} {subject} {placed['verb']}?", framed=True, short=where)
     if (dated := _DATED.match(rest)) is not None:
         yield ask("time", f"When {be} {subject} {dated['what']}?", short=dated["when"])
-    if rest[:1].isdigit():
+    if rest[:1].isdigit() and _MEASURES & set(subject.lower().split()):
         yield ask("amount", f"What {be} {subject}?", short=rest)
 
 
@@ -168,7 +183,8 @@ def _of_doing(told: Clause, ask: Callable[..., DocumentFact]) -> Iterator[Docume
     if last in _ASKED_OF and _is_object(rest):
         yield ask("object", f"What {does}?", framed=True)
     is_effect = last not in _NO_EFFECTS and "have to" not in told.verb and _is_object(rest)
-    if told.auxiliary != "did" and is_effect:
+    is_name = told.subject[:1].isupper() and told.subject.isalpha()
+    if told.auxiliary != "did" and is_effect and not is_name:
         yield ask("effect", f"What {told.auxiliary} {told.subject} do?", framed=True)
 
 
@@ -180,14 +196,16 @@ def _of_circumstance(told: Clause, ask: Callable[..., DocumentFact]) -> Document
         if agent is not None and told.auxiliary in BE and " " not in means["what"]:
             by = f"What {told.auxiliary} {told.subject} {means['what']} by?"
             return ask("object", by, short=means["means"][agent.end() :])
-        return ask("procedure", told.question("how", means["what"]), short=means["means"])
+        if agent is None or not (told.auxiliary in BE or means["what"].startswith("be ")):
+            return ask("procedure", told.question("how", means["what"]), short=means["means"])
     when = _ON_CONDITION.match(told.predicate)
     if when is None or told.is_cut or told.auxiliary in ("has", "have", "had"):
         return None
     if told.auxiliary in BE and " " not in when["what"] and verb(when["what"], "participle") is None:
         return None
     what = when["what"].removeprefix("only ").replace(" only ", " ")
-    if what.split()[-1] in PREPOSITIONS:
+    last = what.split()[-1].lower()
+    if last in PREPOSITIONS | _ASKS_WHETHER or verb(last, "gerund"):
         return None
     return ask("condition", told.question("when", what), short=when["when"])
 
@@ -246,4 +264,4 @@ def _is_several(told: Clause) -> bool:
 
 def _is_object(rest: str) -> bool:
     first = rest.partition(" ")[0].lower()
-    return first not in PREPOSITIONS | CONJUNCTIONS | {"to", ""}
+    return first not in PREPOSITIONS | CONJUNCTIONS | _PARTICLES

@@ -8,16 +8,25 @@ place; one that asks the same of something else is cut to "And a node?"; a reaso
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from replay.synthesis.questions.fact import DocumentFact, QuestionTopic
+from replay.coreference.reading.words import word_set
+from replay.synthesis.questions.fact import DocumentFact, QuestionSetting, QuestionTopic, opened_by
 
 Way = Literal["pronoun", "possessive", "demonstrative", "ellipsis", "ordinal", "why", "setting"]
 
 _PLACES = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 _SPEAKS_OF_A_PERSON = re.compile(r"\b(?:he|she|his|her|him)\b", re.IGNORECASE)
+_PERSONS = word_set(
+    """
+    manager director analyst lead head owner user admin administrator developer engineer designer person
+    employee contractor customer client member maintainer author reviewer moderator teacher instructor
+    student patient doctor nurse parent child officer president secretary contributor applicant candidate
+    colleague supervisor trainer guest visitor speaker host buddy mentor
+    """
+)
 _OWNED = re.compile(r"(?P<lead>.*)\bthe (?P<thing>[a-z -]+) of $")
 _JOINED = re.compile(r"^(?:What happens|What should I do) (?P<word>if|when|once) \{\}\?$")
 
@@ -113,9 +122,16 @@ def _left_out(fact: DocumentFact, question: str, way: Way, antecedent: str, dept
     return _refer(fact, question, way, len(question) - 1, "", antecedent, depth)
 
 
-def leave_out_setting(fact: DocumentFact, depth: int) -> QuestionForm:
-    """Return *fact* asked without its setting, which was said at *depth*."""
-    return _refer(fact, fact.question, "setting", len(fact.question) - 1, "", fact.setting, depth)
+def in_setting(fact: DocumentFact, said: Mapping[QuestionSetting, int]) -> QuestionForm:
+    """Return *fact* asked without those of its settings that were *said*, each with the depth where."""
+    unsaid = [one.text for one in fact.settings if not one.is_told and one not in said]
+    question = opened_by(fact.question, unsaid)
+    left_out = [
+        _refer(fact, question, "setting", len(question) - 1, "", one.text, depth).references[0]
+        for one, depth in said.items()
+        if not one.is_told
+    ]
+    return QuestionForm(fact=fact, question=question, references=tuple(left_out))
 
 
 def _refer(
@@ -133,6 +149,8 @@ def _pronoun(fact: DocumentFact) -> str:
     assert topic is not None
     if topic.is_plural:
         return "they"
+    if _PERSONS & set(re.findall("[a-z]+", topic.text.lower())):
+        return ""
     may_be_a_person = topic.text[:1].isupper() and all(
         word[:1].isupper() and word.isalpha() for word in topic.text.split()
     )
