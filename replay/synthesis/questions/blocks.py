@@ -19,6 +19,7 @@ from replay.synthesis.questions.naming import names_something
 from replay.synthesis.questions.verbs import verb
 from replay.synthesis.questions.wishes import is_doing, wish_of
 from replay.synthesis.questions.words import (
+    AUXILIARIES,
     BE,
     CONJUNCTIONS,
     LEANING,
@@ -49,6 +50,7 @@ _ITEM = re.compile(r"^(?P<term>[^:–—.,;()]{2,50}?)(?P<mark>:| [-–—])\s+(
 _NO_TERMS = word_set(
     "note warning tip example important caution default optional required see type usage todo hint n.b"
 )
+_INCLUDES = word_set("include includes")
 _KINDS = word_set(
     """
     parameter option flag field setting variable command argument attribute property key function method
@@ -112,7 +114,7 @@ def _asked_of_item(
         len(words) < 3
         or (not does and re.match(r"[a-z]+[^s]s$|\d", words[0]))  # a verb that nobody listed, or a default
         or (not does and verb(words[0], "base") is not None)
-        or words[0] in CONJUNCTIONS | PREPOSITIONS | LEANING
+        or words[0] in CONJUNCTIONS | PREPOSITIONS | LEANING | AUXILIARIES
     ):
         return None
     frame = "What does {} do?" if does else "What is {}?"
@@ -121,7 +123,7 @@ def _asked_of_item(
     if is_literal:
         return (term, frame) if not term.isalpha() or not term.islower() else None
     if len(term.split()) > 4 or any(
-        word.lower() in _NO_TERMS | LEANING | PREPOSITIONS for word in term.split()
+        word.lower() in _NO_TERMS | LEANING | PREPOSITIONS | _INCLUDES for word in term.split()
     ):
         return None
     is_name = term.isupper() or term.split()[0] in known.names or bool(re.search("[a-z][A-Z]", term))
@@ -129,11 +131,12 @@ def _asked_of_item(
         return None  # a title
     if (not does and BE & set(words[:8])) or re.search(r"\bby [A-Z]", said):
         return None  # a sentence or the title of something, and no definition
-    if words[0] not in ("a", "an", "the") and not (does or (term.isupper() and said[:1].isupper())):
+    if words[0] not in ("a", "an", "the") and not (does or (term.isupper() and said[:1] == term[:1])):
         return None
     if verb(term.split()[0].lower(), "base") or (not is_name and term.endswith(("ed", "ing", "s"))):
         return None
-    if not is_name and verb(term.lower(), "participle"):
+    low = term.lower()
+    if not is_name and (verb(low, "participle") or not known.common.issuperset(low.split())):
         return None
     article = "" if is_name else "an " if term[:1].lower() in "aeiou" else "a "
     return article + known.lower(term), frame
@@ -173,7 +176,7 @@ def facts_of_table(section: SourceSection, table: SourceTable) -> Iterator[Docum
     kind = _kind_of(table.header[0])
     for row in table.rows:
         key = row[0].text.strip()
-        if not re.fullmatch(r"(?=.*[A-Za-z])[\w./:-]+(?: [\w./:]+[\w./:-]*){0,3}", key) or any(
+        if not re.fullmatch(r"(?=.*[A-Za-z])[\w./:-]{2,}(?: [\w./:]+[\w./:-]*){0,3}", key) or any(
             word.lower() in LEANING for word in key.split()
         ):
             continue
@@ -206,7 +209,8 @@ def _asked_of_cell(header: str, said: str) -> tuple[str, Kind]:
         return "", "cell"
     if low.split()[-1] not in _COLUMNS:
         return "", "cell"
-    noun = "default value" if low == "default" else low
+    named = " ".join(word if word.isupper() else word.lower() for word in header.split())
+    noun = "default value" if low == "default" else named
     return (
         f"What {'are' if noun.endswith('s') and not noun.endswith('ss') else 'is'} the {noun} of {{}}?",
         "cell",

@@ -31,7 +31,10 @@ _NEGATIONS = word_set("not never")
 _ONLY_PERHAPS = word_set("need want have find notice see encounter experience get wish")
 """Verbs that "may" does not allow."""
 _NOT_ASKED = word_set(
-    "also never now already currently still then therefore just probably often usually typically"
+    """
+    also never now already currently still then therefore just probably often usually typically actually
+    really
+    """
 )
 """Adverbs that a question about the clause leaves out."""
 

@@ -64,6 +64,12 @@ _STATE = re.compile(
 )
 """What "What happens if I ...?" is not asked of."""
 _TWO_CLAUSES = re.compile(r" you (?:should|can|must|need|may|will)\b| and (?:are|were)\b")
+_TWO_SUBJECTS = re.compile(
+    r"you (?!are\b|were\b)"
+    r"(?:(?! (?:that|which|who|whose|what|where|how|why|whether|if|when|and|or|because|as) ).)*"
+    r" (?:is|are|was|were|has|will) "
+)
+"""A condition on what "you" do in which another clause begins without a word for it."""
 _GOES_ON = re.compile(r"\b(?:still|again|previously|already|now|persists?|any(?:more| longer)|further)\b")
 """What a condition has that only stands after another one."""
 _BEFORE_BASE = word_set(
@@ -189,7 +195,13 @@ def _of_shape(text: str, source: Source, known: Vocabulary) -> Iterator[Document
 
 def _of_condition(found: re.Match[str], known: Vocabulary, source: Source) -> Iterator[DocumentFact]:
     said, word, main = found["said"], found["word"].lower(), found["main"]
-    if points(said) or "you/" in said or _GOES_ON.search(said) or _lacks_a_comma(said):
+    if (
+        points(said)
+        or "you/" in said
+        or _TWO_SUBJECTS.match(said)
+        or _GOES_ON.search(said)
+        or _lacks_a_comma(said)
+    ):
         return
     if (wants := _WANTS.match(said)) is not None:
         goal = wish_of(wants["what"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Set as AbstractSet
+from pathlib import PurePath
 
 from replay.coreference.reading.words import content_words, word_set
 from replay.synthesis.questions.fact import DocumentFact, QuestionSetting
@@ -22,7 +23,7 @@ _SAYS_NOTHING = word_set(
     fields field default defaults directions ingredients instructions method recipe conclusion additional
     resources commands index home readme welcome changes frequently asked guidelines handbook manual first
     contents table of the and to a for additions changelog news other further reading start get
-    quick quickstart
+    quick quickstart src source pages page en english docs doc data main site text web www public content
     """
 )
 _ACTS = word_set(
@@ -40,11 +41,14 @@ def settings_of(bare: DocumentFact, title: str, path: str) -> tuple[QuestionSett
     """
     Return what tells where *bare* belongs, outermost first: its document, then the heading it stands under.
 
-    Those that say nothing ("Overview") are left out, and so are both where it asks of something with a name.
+    A document whose title says nothing ("Overview") is told by its folder. Headings that say nothing are left
+    out, and so are both where it asks of something with a name.
     """
     if _names_its_topic(bare):
         return ()
     asked = _stems(bare.question)
+    if not _setting(title):
+        title = re.sub(r"[_-]", " ", PurePath(path).parent.name)
     page = _setting(title)
     found = [QuestionSetting(text=page, key=path, is_told=_tells(asked, title))] if page else []
     below = [one for one in bare.section.headings if one != title]

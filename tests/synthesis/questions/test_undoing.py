@@ -100,4 +100,4 @@ def test_a_setting_is_left_out_where_it_was_said():
 def test_a_page_is_named_where_the_question_does_not_name_it(title, heading, question, settings):
     section = SourceSection(id="a.md#1", headings=(title, heading), text="Yes.", start=0, end=4, blocks=())
     fact = replace(made(question, kind="yes-no"), section=section)
-    assert [one.text for one in settings_of(fact, title, "a.md") if not one.is_told] == settings
+    assert [one.text for one in settings_of(fact, title, "docs/agents/a.md") if not one.is_told] == settings
