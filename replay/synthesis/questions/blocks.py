@@ -55,7 +55,7 @@ _KINDS = word_set(
     """
     parameter option flag field setting variable command argument attribute property key function method
     event status role permission environment plan metric label annotation resource type feature tool
-    plugin component service header endpoint operator directive keyword
+    plugin component service header endpoint operator directive keyword branch line route course room
     """
 )
 """Headers of a first column that say what its cells are: "the retries parameter"."""
@@ -65,7 +65,8 @@ _COLUMNS = word_set(
     default type format unit units limit price cost fee size port status version license licence duration
     minimum maximum range capacity owner author location address phone email deadline frequency role
     language code region retention priority value syntax interval timeout quota population capital height
-    length weight width distance year date currency manufacturer model colour color category scope
+    length weight width distance year date currency manufacturer model colour color category scope time
+    destination platform floor topic weekday teacher
     """
 )
 """Last words of the headers that are asked for: "What is the retention of ...?"."""
@@ -221,9 +222,8 @@ def _kind_of(heading: str) -> str:
     """Return what one of the things under *heading* is: "parameter" of "Query parameters"; else empty."""
     words = heading.lower().split()
     last = words[-1] if words else ""
-    return next(
-        (one for one in (last, last.removesuffix("s"), last.removesuffix("ies") + "y") if one in _KINDS), ""
-    )
+    singular = (last, last.removesuffix("s"), last.removesuffix("es"), last.removesuffix("ies") + "y")
+    return next((one for one in singular if one in _KINDS), "")
 
 
 def facts_of_heading(section: SourceSection, paragraphs: Sequence[SourceParagraph]) -> Iterator[DocumentFact]:
