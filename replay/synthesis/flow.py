@@ -27,10 +27,10 @@ from replay.synthesis.questions.undoing import QuestionForm, Way, in_setting, le
 Move = Literal["lean", "elliptic", "same section", "other section", "unanswerable"]
 
 _MOVES: tuple[Move, ...] = ("lean", "elliptic", "same section", "other section", "unanswerable")
-_ELLIPTIC: frozenset[Way] = frozenset({"ellipsis", "why"})
+_ELLIPTIC: frozenset[Way] = frozenset({"ellipsis", "why", "else"})
 _LEANING: frozenset[Move] = frozenset({"lean", "elliptic"})
 _OPENING = frozenset({"definition", "effect", "procedure", "list", "condition", "object", "item"})
-_LISTED = frozenset({"cell", "item"})
+_LISTED = frozenset({"cell", "item", "difference"})
 """Kinds of which a conversation has no more than a third: nobody asks for a table cell by cell."""
 _ABSENT = 0.5
 """A question has no answer in a sentence that holds at most this share of its content words."""
@@ -218,6 +218,8 @@ class ConversationWriter:
         for fact in facts:
             if fact.kind in _LISTED and listed >= most_listed:
                 continue
+            if fact.more_of and any(one.form.way == "else" for one in chosen):
+                continue
             said = _settings_said(fact, chosen)
             is_clear = all(one.is_told or one in said for one in fact.settings)
             if last.move != "unanswerable" and is_clear:
@@ -225,7 +227,7 @@ class ConversationWriter:
                     is_elliptic = form.way in _ELLIPTIC
                     if not is_elliptic or last.move != "elliptic":
                         found["elliptic" if is_elliptic else "lean"].append(form)
-            if not fact.reason_for:
+            if not fact.reason_for and not fact.more_of:
                 move: Move = "same section" if fact.section.id == section.id else "other section"
                 found[move].append(in_setting(fact, said))
         return found
@@ -254,7 +256,7 @@ class ConversationWriter:
         own = {section.id for section in area.sections}
         for _ in range(20 if near else 0):
             fact = self.rng.choice(near)
-            if fact.section.id in own or fact.kind in ("list", "item") or fact.reason_for:
+            if fact.section.id in own or fact.kind in ("list", "item") or fact.reason_for or fact.more_of:
                 continue
             asked_for = frozenset(content_words(fact.question))
             if asked_for and all(len(asked_for & line) / len(asked_for) <= _ABSENT for line in _lines(area)):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from pathlib import PurePath
@@ -19,7 +19,12 @@ from replay.synthesis.documents.document import (
     SourceTable,
 )
 from replay.synthesis.duplicates import near_duplicates
-from replay.synthesis.questions.blocks import facts_of_heading, facts_of_list, facts_of_table
+from replay.synthesis.questions.blocks import (
+    facts_of_comparison,
+    facts_of_heading,
+    facts_of_list,
+    facts_of_table,
+)
 from replay.synthesis.questions.fact import DocumentFact
 from replay.synthesis.questions.naming import VAGUE
 from replay.synthesis.questions.sentences import facts_of
@@ -85,6 +90,7 @@ def pool_of(documents: Iterable[SourceDocument], *, least: int) -> Pool:
         for fact in found:
             asked[_normal(fact.standalone)].append(fact)
         of_folder[str(PurePath(document.path).parent)].append((document, found))
+    _ask_for_more(asked, of_folder)
     ambiguous = {
         id(fact) for same in asked.values() if len({fact.answers[0] for fact in same}) > 1 for fact in same
     }
@@ -115,6 +121,34 @@ def pool_of(documents: Iterable[SourceDocument], *, least: int) -> Pool:
     for folder in of_folder.values():
         pool.areas += _areas(folder, left_out, least)
     return pool
+
+
+def _ask_for_more(
+    asked: dict[str, list[DocumentFact]],
+    of_folder: Mapping[str, Sequence[tuple[SourceDocument, list[DocumentFact]]]],
+) -> None:
+    """Have the second of two answers to "What does the agent do?" asked for by "What else does it do?"."""
+    renewed: dict[int, DocumentFact] = {}
+    for key, same in [*asked.items()]:
+        first, *others = same
+        if len(others) != 1 or first.kind != "effect" or not first.act:
+            continue
+        topic, lead = others[0].topic, f"Besides {first.act}, "
+        is_more = others[0].section is first.section and others[0].start > first.start
+        if topic is None or not is_more or others[0].answers[0] == first.answers[0]:
+            continue
+        more = replace(
+            others[0],
+            question=lead + first.question[:1].lower() + first.question[1:],
+            topic=replace(topic, start=topic.start + len(lead)),
+            frame="", filler="", more_of=first.question,
+        )  # fmt: skip
+        renewed[id(others[0])] = more
+        asked[key] = [first]
+        asked[_normal(more.standalone)].append(more)
+    for documents in of_folder.values():
+        for _, found in documents:
+            found[:] = [renewed.get(id(fact), fact) for fact in found]
 
 
 def _areas(
@@ -179,6 +213,7 @@ def _facts_of_section(section: SourceSection, known: Vocabulary) -> Iterator[Doc
     for block in section.blocks:
         if isinstance(block, SourceTable):
             yield from facts_of_table(section, block)
+            yield from facts_of_comparison(section, block)
             before = None
             continue
         if isinstance(block, SourceList):
@@ -224,7 +259,7 @@ def _fault(fact: DocumentFact) -> str:
     ) != question.count(")"):
         return "markup or half a parenthesis in the question"
     if (
-        fact.kind not in ("yes-no", "cell")
+        fact.kind not in ("yes-no", "cell", "difference")
         and len(set(content_words(answer)) - set(content_words(question))) < 2
     ):
         return "the question gives the answer away"

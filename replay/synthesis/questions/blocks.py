@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from replay.coreference.reading.words import content_words, word_set
 from replay.synthesis.documents.document import (
@@ -70,7 +71,17 @@ _COLUMNS = word_set(
     """
 )
 """Last words of the headers that are asked for: "What is the retention of ...?"."""
-_KEY = re.compile(r"(?=.*[A-Za-z])[\w./:-]+(?: [\w./:]+[\w./:-]*){0,3}")
+_KEY = re.compile(r"(?=.*[A-Za-z])[\w./:-]{2,}(?: [\w./:]+[\w./:-]*){0,3}")
+_MORE = {
+    "higher": word_set("price cost fee limit rate minimum maximum temperature frequency"),
+    "larger": word_set("size capacity quota population"),
+    "longer": word_set("duration timeout interval retention length distance"),
+}
+"""What is asked of columns of numbers, by the last words of their headers."""
+_NUMBER = re.compile(
+    r"(?P<before>[$€£]?) ?(?P<number>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)"
+    r" ?(?P<unit>[A-Za-z%€£ ]{0,24})"
+)
 _YES = word_set("yes true required ✓ ✅ x")
 _NO = word_set("no false optional ✗ ❌ -")
 
@@ -177,9 +188,7 @@ def facts_of_table(section: SourceSection, table: SourceTable) -> Iterator[Docum
     kind = _kind_of(table.header[0])
     for row in table.rows:
         key = row[0].text.strip()
-        if not re.fullmatch(r"(?=.*[A-Za-z])[\w./:-]{2,}(?: [\w./:]+[\w./:-]*){0,3}", key) or any(
-            word.lower() in LEANING for word in key.split()
-        ):
+        if not _KEY.fullmatch(key) or any(word.lower() in LEANING for word in key.split()):
             continue
         if not kind and key.isalpha() and key.islower():
             continue
@@ -195,6 +204,38 @@ def facts_of_table(section: SourceSection, table: SourceTable) -> Iterator[Docum
                 is_denied=kind_of == "yes-no" and said.lower() in _NO,
                 topic=QuestionTopic(text=thing, start=frame.index("{"), is_owner=" of {}" in frame),
             )  # fmt: skip
+
+
+def facts_of_comparison(section: SourceSection, table: SourceTable) -> Iterator[DocumentFact]:
+    """Yield which of two neighbouring rows of *table* has the higher price, the longer timeout ..."""
+    kind = _kind_of(table.header[0])
+    for header, column in zip(table.header[1:], range(1, len(table.header)), strict=True):
+        words = header.strip().split()
+        more = next((word for word, nouns in _MORE.items() if words and words[-1].lower() in nouns), "")
+        if not more or not kind:
+            continue
+        noun = " ".join(word if word.isupper() else word.lower() for word in words)
+        for one, other in pairwise(table.rows):
+            sizes = [_number(row[column].text) for row in (one, other)]
+            if sizes[0] is None or sizes[1] is None or sizes[0][1] != sizes[1][1] or sizes[0] == sizes[1]:
+                continue
+            if not all(_KEY.fullmatch(row[0].text.strip()) for row in (one, other)):
+                continue
+            larger = one if sizes[0][0] > sizes[1][0] else other
+            thing, against = (f"the {row[0].text.strip()} {kind}" for row in (one, other))
+            lead = f"Which has the {more} {noun}, "
+            yield DocumentFact(
+                kind="difference", question=f"{lead}{thing} or {against}?", answers=(larger[0].text,),
+                start=larger[0].start, section=section, topic=QuestionTopic(text=thing, start=len(lead)),
+            )  # fmt: skip
+
+
+def _number(cell: str) -> tuple[float, str] | None:
+    """Return a cell's number and what stands around it; None if it is no single number."""
+    found = _NUMBER.fullmatch(cell.strip())
+    if found is None:
+        return None
+    return float(found["number"].replace(",", "")), f"{found['before']} {found['unit']}".casefold()
 
 
 def _asked_of_cell(header: str, said: str) -> tuple[str, Kind]:

@@ -79,6 +79,10 @@ class DocumentFact:
     is_denied: bool = False
     """Whether a yes-or-no question is answered by no."""
 
+    act: str = ""
+    """For an effect: what its subject does, as "storing a copy"; empty where that isn't plain."""
+    more_of: str = ""
+    """For "Besides storing a copy, what does the agent do?": the question whose "What else ...?" it is."""
     settings: tuple[QuestionSetting, ...] = ()
     """What its page tells, outermost first."""
 

@@ -10,7 +10,7 @@ from replay.coreference.reading.words import word_set
 from replay.synthesis.documents.document import SourceSection, SourceSentence
 from replay.synthesis.questions.clauses import Clause
 from replay.synthesis.questions.fact import DocumentFact, Kind, QuestionTopic
-from replay.synthesis.questions.verbs import verb
+from replay.synthesis.questions.verbs import gerund, verb
 from replay.synthesis.questions.wishes import wish_of
 from replay.synthesis.questions.words import BE, CONJUNCTIONS, DETERMINERS, MODALS, PREPOSITIONS
 
@@ -57,6 +57,8 @@ _ASKED_OF = word_set(
     """
 )
 """Verbs that "What does X ...?" is asked with; of the others one asks "What does X do?"."""
+LONGEST_ACT = 10
+"""Words after the verb, of what "Besides ..." says."""
 _ASKED_WITH = {
     "depend": "on", "rely": "on", "consist": "of", "refer": "to", "belong": "to", "apply": "to",
     "default": "to", "point": "to", "map": "to", "start": "with", "focus": "on",
@@ -87,14 +89,14 @@ class Source:
 
     def fact(
         self, kind: Kind, question: str, *, short: str = "", frame: str = "", filler: str = "",
-        topic: QuestionTopic | None = None, reason_for: str = "", is_denied: bool = False,
+        topic: QuestionTopic | None = None, reason_for: str = "", is_denied: bool = False, act: str = "",
     ) -> DocumentFact:  # fmt: skip
         """Return the fact that *question* is answered by the sentence, and by *short* as well."""
         text = self.sentence.text
         return DocumentFact(
             kind=kind, question=question, answers=(text, short) if short else (text,),
             start=self.sentence.start, section=self.section, frame=frame, filler=filler, topic=topic,
-            reason_for=reason_for, is_denied=is_denied,
+            reason_for=reason_for, is_denied=is_denied, act=act,
         )  # fmt: skip
 
 
@@ -185,7 +187,8 @@ def _of_doing(told: Clause, ask: Callable[..., DocumentFact]) -> Iterator[Docume
     is_effect = last not in _NO_EFFECTS and "have to" not in told.verb and _is_object(rest)
     is_name = told.subject[:1].isupper() and told.subject.isalpha()
     if told.auxiliary != "did" and is_effect and not is_name:
-        yield ask("effect", f"What {told.auxiliary} {told.subject} do?", framed=True)
+        act = f"{gerund(last)} {rest}" if not before and len(rest.split()) <= LONGEST_ACT else ""
+        yield ask("effect", f"What {told.auxiliary} {told.subject} do?", framed=True, act=act)
 
 
 def _of_circumstance(told: Clause, ask: Callable[..., DocumentFact]) -> DocumentFact | None:

@@ -15,7 +15,7 @@ from typing import Literal
 from replay.coreference.reading.words import word_set
 from replay.synthesis.questions.fact import DocumentFact, QuestionSetting, QuestionTopic, opened_by
 
-Way = Literal["pronoun", "possessive", "demonstrative", "ellipsis", "ordinal", "why", "setting"]
+Way = Literal["pronoun", "possessive", "demonstrative", "ellipsis", "ordinal", "why", "setting", "else"]
 
 _PLACES = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 _SPEAKS_OF_A_PERSON = re.compile(r"\b(?:he|she|his|her|him)\b", re.IGNORECASE)
@@ -66,6 +66,14 @@ def lean_on(fact: DocumentFact, before: DocumentFact, depth: int) -> Iterator[Qu
         question = "Why not?" if fact.is_denied else "Why?"
         yield _left_out(fact, question, "why", fact.question.removesuffix("?"), depth)
         return
+    if fact.more_of:
+        follows = fact.more_of == before.question and fact.section.id == before.section.id
+        if follows and fact.topic is not None:
+            does = "do" if fact.topic.is_plural else "does"
+            pronoun = _pronoun(fact) or fact.topic.text
+            question = f"What else {does} {pronoun} do?"
+            yield _refer(fact, question, "else", len("What "), "else", before.act, depth)
+        return
     if fact.place and before.kind == "list" and fact.list_start == before.list_start:
         if fact.place <= len(_PLACES) and fact.section.id == before.section.id:
             said = f"the {_PLACES[fact.place - 1]} one"
@@ -88,7 +96,12 @@ def lean_on(fact: DocumentFact, before: DocumentFact, depth: int) -> Iterator[Qu
         start, word = len(owned["lead"]), "their" if topic.is_plural else "its"
         question = f"{owned['lead']}{word} {owned['thing']}{fact.question[topic.start + len(topic.text) :]}"
         yield _refer(fact, question, "possessive", start, word, topic.text, depth)
-    elif same and fact.question != f"What is {topic.text}?" and (pronoun := _pronoun(fact)):
+    elif (
+        same
+        and fact.kind != "difference"
+        and fact.question != f"What is {topic.text}?"
+        and (pronoun := _pronoun(fact))
+    ):
         yield _put(fact, pronoun, "pronoun", depth)
     noun = _general_noun(topic)
     if noun and (same or _is_only(topic, noun, f"{before.question} {before.answers[0]}")):

@@ -101,3 +101,17 @@ def test_a_page_is_named_where_the_question_does_not_name_it(title, heading, que
     section = SourceSection(id="a.md#1", headings=(title, heading), text="Yes.", start=0, end=4, blocks=())
     fact = replace(made(question, kind="yes-no"), section=section)
     assert [one.text for one in settings_of(fact, title, "docs/agents/a.md") if not one.is_told] == settings
+
+
+def test_more_that_a_thing_does_is_asked_for_by_what_else():
+    first = made("What does the agent do?", topic="the agent", kind="effect", act="storing a copy")
+    question = "Besides storing a copy, what does the agent do?"
+    more = made(question, topic="the agent", kind="effect", more_of=first.question)
+    (form,) = lean_on(more, first, 1)
+    assert (form.question, form.way, form.references[0].antecedent) == (
+        "What else does it do?",
+        "else",
+        "storing a copy",
+    )
+    assert form.fact.standalone == question
+    assert not list(lean_on(more, made("Is the agent small?", topic="the agent", kind="yes-no"), 1))
