@@ -39,6 +39,12 @@ _LEANING_ANSWER = re.compile(
     re.IGNORECASE,
 )
 _POINTING = re.compile(r"\b(?:this|these|here)\b", re.IGNORECASE)
+_SUPPOSES = re.compile(
+    r"\b(?:if|when|whether|either|may|might|could|suppose|assum\w+|such as|causes?|scenarios?|examples?"
+    r"|reasons?|symptoms?|criteria|signs?|problems?|cases?)\b",
+    re.IGNORECASE,
+)
+"""What opens a list of things that may be so, and needn't."""
 _FIRST_STEP = re.compile(r"(?:First|Start|Begin)\b")
 _NEXT_STEP = re.compile(r"(?:Then|Next|Now|After (?:that|this)|Afterwards|Finally|Once)\b")
 SHARED_BY, LEAST_DOCUMENTS = 0.08, 3
@@ -218,11 +224,18 @@ def _facts_of_section(section: SourceSection, known: Vocabulary) -> Iterator[Doc
             continue
         if isinstance(block, SourceList):
             yield from facts_of_list(section, before, block, known)
+        lead = " ".join((before.text if before is not None else "", *section.headings[-1:]))
+        supposes = isinstance(block, SourceList) and _SUPPOSES.search(lead) is not None
         for paragraph in (block,) if isinstance(block, SourceParagraph) else block.items:
             last: SourceSentence | None = None
             for sentence, after in zip_longest(paragraph.sentences, paragraph.sentences[1:]):
+                is_step_of_several = _FIRST_STEP.match(sentence.text) is not None or _goes_on(after)
                 for fact in facts_of(section, sentence, known, last):
-                    if fact.kind != "procedure" or not (_FIRST_STEP.match(sentence.text) or _goes_on(after)):
+                    if fact.kind == "procedure":
+                        is_whole = not is_step_of_several
+                    else:
+                        is_whole = not supposes or fact.kind == "condition"
+                    if is_whole:
                         yield fact
                 last = sentence
         before = block.sentences[-1] if isinstance(block, SourceParagraph) else None

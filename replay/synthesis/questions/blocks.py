@@ -27,6 +27,7 @@ from replay.synthesis.questions.words import (
     PREPOSITIONS,
     Vocabulary,
     in_first_person,
+    points,
     words_of,
 )
 
@@ -94,7 +95,12 @@ def facts_of_list(
     start, end = firsts[0].start, found.items[-1].sentences[-1].end
     whole = section.text[start:end]
     asked = _asked_of_list(before, known) if before is not None else None
-    if asked is not None and 2 <= len(firsts) <= MOST_ITEMS and len(whole.split()) <= MOST_WORDS:
+    if (
+        asked is not None
+        and not points(asked)
+        and 2 <= len(firsts) <= MOST_ITEMS
+        and len(whole.split()) <= MOST_WORDS
+    ):
         yield DocumentFact(
             kind="list", question=asked, answers=(whole,), start=start, section=section, list_start=start
         )
@@ -121,7 +127,7 @@ def _asked_of_item(
 ) -> tuple[str, str] | None:
     """Return what an item ``term: said`` defines, and the question with a gap for it; None for neither."""
     words = [word.strip(",.").lower() for word in said.split()]
-    does = verb(words[0], "third") is not None
+    does = verb(words[0], "third") is not None and words[1:2] != [] and not words[1].endswith("ing")
     if (
         len(words) < 3
         or (not does and re.match(r"[a-z]+[^s]s$|\d", words[0]))  # a verb that nobody listed, or a default

@@ -30,10 +30,10 @@ _ENDS_A_REST = re.compile(
 """What may end a clause early."""
 _NO_PLAIN_END = re.compile(
     r"[,;()–—\"“”]|\. "
-    r"|\b(?:and|or) (?:\w+ly )?(?:is|are|was|were|can|must|will|should|has|have|had|does|do|did)\b"
+    r"|\b(?:and|or) (?:[\w-]+ ){0,4}(?:is|are|was|were|can|must|will|should|has|have|had|does|do|did)\b"
 )
 """What a clause of ours never holds: lists are cut nowhere, and neither are parentheses."""
-_NEGATIONS_INSIDE = word_set("not no don't doesn't isn't")
+_NEGATIONS_INSIDE = word_set("not no don't doesn't isn't anymore yet")
 LONGEST_REST = 16
 _AND_VERB = re.compile(r"\b(?:and|or) ([a-z]+s)\b")
 
@@ -76,6 +76,7 @@ def rest_of(text: str, words: Sequence[Word], at: int) -> tuple[str | None, bool
         or len(inside) > LONGEST_REST
         or inside[-1].low in PREPOSITIONS | DETERMINERS | {"and", "or", "to"}
         or (len(inside) > 1 and inside[-2].low in ("that", "which", "who"))
+        or (second is not None and inside[-1].is_adverb)
     ):
         return None, False, -1
     if any(_leans(before, word) for before, word in pairwise([words[at - 1], *inside])):
@@ -105,7 +106,7 @@ def _second_verb(words: Sequence[Word], start: int, end: int) -> int | None:
                 and (
                     (
                         (verb(word.low, "third") or verb(word.low, "past"))
-                        and (after.low in OBJECT_STARTS or after.is_literal)
+                        and (after.low in OBJECT_STARTS - PREPOSITIONS or after.is_literal)
                     )
                     or (verb(word.low, "base") and after.low in DETERMINERS)
                 )

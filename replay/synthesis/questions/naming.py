@@ -84,8 +84,8 @@ def names_something(words: Sequence[Word], known: Vocabulary) -> bool:
 
 
 _COMPARES = re.compile(r"\b(?:older|newer|earlier|later|higher|lower|bigger|smaller|larger)\b(?!.*\bthan\b)")
-_NAMES_LITTLE = re.compile(r"(?<!\w)(?:-\w|[A-Z]{1,3}|step \d+|steps)(?!\w)")
-"""Short options and abbreviations, and steps, that mean something on their own page alone."""
+_NAMES_LITTLE = re.compile(r"(?<!\w)(?:-\w|[A-Z]{1,3}|my[A-Z]\w*|step \d+|steps)(?!\w)")
+"""Short options, abbreviations, names of examples and steps, which mean something on their own page alone."""
 
 
 def is_told_elsewhere(question: str, known: Vocabulary) -> bool:

@@ -16,7 +16,10 @@ from replay.synthesis.questions.words import BE, CONJUNCTIONS, DETERMINERS, MODA
 
 _BECAUSE = re.compile(r"\s(?:because (?!of )|so that )")
 _PLURAL_DEFINITION = re.compile(r"(?:[a-z-]+ ){0,3}[a-z]+s (?:that|which|used|for|of|with|in)\b")
-_NO_DEFINITION = re.compile(r"(?:a (?:lot|bit|little|couple|few|good|great)|the same|one of)\b")
+_NO_DEFINITION = re.compile(
+    r"(?:an? (?:lot|bit|little|couple|few|good|great|separate|different|topic|must|priority)|the same"
+    r"|one of)\b"
+)
 _USED = re.compile(r"used (?:to|for|as) ")
 _PLACED = re.compile(
     r"^(?P<verb>stored|located|installed|saved|kept|defined|placed|hosted|written|recorded|configured|available"

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise
 
 from replay.coreference.reading.words import word_set
 from replay.synthesis.documents.document import SourceSection, SourceSentence
+from replay.synthesis.questions.clause_ends import OBJECT_STARTS
 from replay.synthesis.questions.clauses import Clause, clause
 from replay.synthesis.questions.fact import DocumentFact, QuestionTopic
 from replay.synthesis.questions.naming import is_told_elsewhere, names_something
@@ -16,6 +18,7 @@ from replay.synthesis.questions.predicates import Source, facts_of_clause
 from replay.synthesis.questions.verbs import verb
 from replay.synthesis.questions.wishes import is_doing, wish_of
 from replay.synthesis.questions.words import (
+    AUXILIARIES,
     BE,
     CONJUNCTIONS,
     DETERMINERS,
@@ -78,7 +81,7 @@ _BEFORE_BASE = word_set(
 _WANTS = re.compile(r"you(?:'d| would)? (?:want|need|wish|like) to (?P<what>.+)$")
 _PURPOSE = re.compile(r"^(?:To|In order to) (?P<said>[^,;:()]{6,90}), (?P<main>[\w`].*)$")
 _MEANS = re.compile(
-    r"^(?:Use|Run|Set|Add|Enable|Specify|Call|Pass|Click|Select|Choose) (?!to |caution)"
+    r"^(?:Use|Run|Set|Add|Enable|Specify|Call|Pass|Click|Select|Choose) (?!to |caution|the \w+ to )"
     r"(?:(?! (?:if|when|unless) )[^,;:()]){2,60}?"
     r" to (?P<said>[a-z][^,;:()]{5,80})\.$"
 )
@@ -243,8 +246,14 @@ def _lacks_a_comma(said: str) -> bool:
 def _is_statement(main: str, known: Vocabulary) -> bool:
     """Return whether *main* says what happens: a subject with its verb, and no imperative."""
     first, *others = words_of(SourceSentence(text=main, start=0))
-    if first.low in LEANING | DETERMINERS | {"nothing", "you'll"}:
+    if first.low in LEANING | {"nothing", "you'll"}:
         return True
+    if first.low in DETERMINERS:
+        acts = OBJECT_STARTS | LEANING
+        return any(
+            word.low in AUXILIARIES or (verb(word.low, "third") and after.low in acts)
+            for word, after in pairwise(others)
+        )
     if first.is_adverb or first.low in CONJUNCTIONS | PREPOSITIONS or not others:
         return False
     if others[0].low in DETERMINERS | LEANING | {"up", "down", "out", "off", "back", "away"}:

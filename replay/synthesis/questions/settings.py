@@ -64,7 +64,7 @@ def _names_its_topic(bare: DocumentFact) -> bool:
     if bare.topic is None or bare.kind in ("item", "cell", "condition", "procedure", "reason"):
         return False
     name = re.sub(r"^(?:a|an) ", "", bare.topic.text)
-    is_name = (name[:1].isupper() and not name.isupper()) or bool(re.search(r"[a-z][_./-]?[A-Z0-9_]", name))
+    is_name = name[:1].isupper() and not name.isupper() and name.replace(" ", "").isalpha()
     rest = bare.question[: bare.topic.start] + bare.question[bare.topic.start + len(bare.topic.text) :]
     return is_name and not re.search(r"\b(?:the|I|my)\b", rest)
 

@@ -24,7 +24,8 @@ _PERSONS = word_set(
     manager director analyst lead head owner user admin administrator developer engineer designer person
     employee contractor customer client member maintainer author reviewer moderator teacher instructor
     student patient doctor nurse parent child officer president secretary contributor applicant candidate
-    colleague supervisor trainer guest visitor speaker host buddy mentor
+    colleague teammate recruiter interviewer volunteer participant seller buyer
+    supervisor trainer guest visitor speaker host buddy mentor
     """
 )
 _OWNED = re.compile(r"(?P<lead>.*)\bthe (?P<thing>[a-z -]+) of $")
