@@ -241,12 +241,16 @@ class ConversationWriter:
         Where questions are wanted that lean on others, what more can be asked about (*lasting*) comes first.
         """
 
-        def far(form: QuestionForm) -> tuple[bool, bool, bool, int]:
+        document, _, number = last.section.id.rpartition("#")
+
+        def far(form: QuestionForm) -> tuple[bool, bool, bool, bool, int, int]:
             fact = form.fact
-            gap = fact.start - last.start if fact.section.id == last.section.id else 10_000 + fact.start
+            its_document, _, its_number = fact.section.id.rpartition("#")
+            sections = abs(int(its_number) - int(number)) if its_document == document else 0
+            gap = fact.start - last.start if fact.section.id == last.section.id else fact.start
             ends = bool(lasting) and (fact.topic is None or fact.topic.key not in lasting)
             repeats = fact.kind == last.kind and fact.kind != "yes-no" and not form.references
-            return (ends, repeats, gap < 0, abs(gap))
+            return (its_document != document, ends, repeats, gap < 0, sections, abs(gap))
 
         ordered = sorted(options, key=far)
         return ordered[min(int(self.rng.expovariate(1.0)), len(ordered) - 1)]
