@@ -67,7 +67,8 @@ def synthesize(
         typer.Option(
             "--drift-probe",
             metavar="FILE",
-            help="Also write dialogues with right and wrong answers whose drift is known, from tables.",
+            help="Also write dialogues with right and wrong answers whose drift is known, from tables; "
+            "a .jsonl file to be replayed, with .answers.json.",
         ),
     ] = None,
     llm: Annotated[
@@ -152,7 +153,8 @@ def _write_probe(made: Synthesis, path: Path, seed: int) -> None:
     import random
 
     from replay.core.errors import InputError, writing
-    from replay.synthesis.probe import drift_probe
+    from replay.datasets.native import write_native
+    from replay.synthesis.probe import drift_probe, probe_answers, probe_conversations
 
     dialogues = list(drift_probe(made.areas, random.Random(seed)))
     if not dialogues:
@@ -161,7 +163,12 @@ def _write_probe(made: Synthesis, path: Path, seed: int) -> None:
             "and has two more columns; leave the option out"
         )
     with writing(path):
-        path.write_text(json.dumps(dialogues, ensure_ascii=False, indent=1) + "\n", "utf-8")
+        if path.suffix == ".jsonl":
+            write_native(probe_conversations(dialogues), path)
+            answers = json.dumps(probe_answers(dialogues), ensure_ascii=False, indent=1)
+            path.with_suffix(".answers.json").write_text(answers + "\n", "utf-8")
+        else:
+            path.write_text(json.dumps(dialogues, ensure_ascii=False, indent=1) + "\n", "utf-8")
     judged = sum(len(one["turns"]) - 1 for one in dialogues)
     echo(f"{path}: {len(dialogues)} dialogues, {judged} questions of known drift")
 

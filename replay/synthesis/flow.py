@@ -21,18 +21,21 @@ from replay.core.conversation import CANNOT_ANSWER, Conversation, Turn
 from replay.coreference.reading.words import content_words
 from replay.synthesis.filters import passage_of, with_neighbours
 from replay.synthesis.pool import Area
-from replay.synthesis.questions.fact import DocumentFact
-from replay.synthesis.questions.undoing import QuestionForm, Way, lean_on, leave_out_setting
+from replay.synthesis.questions.fact import DocumentFact, QuestionSetting
+from replay.synthesis.questions.undoing import QuestionForm, Way, in_setting, lean_on
 
 Move = Literal["lean", "elliptic", "same section", "other section", "unanswerable"]
 
 _MOVES: tuple[Move, ...] = ("lean", "elliptic", "same section", "other section", "unanswerable")
-_ELLIPTIC: frozenset[Way] = frozenset({"ellipsis", "why"})
+_ELLIPTIC: frozenset[Way] = frozenset({"ellipsis", "why", "else"})
+_LEANING: frozenset[Move] = frozenset({"lean", "elliptic"})
 _OPENING = frozenset({"definition", "effect", "procedure", "list", "condition", "object", "item"})
-_LISTED = frozenset({"cell", "item"})
+_LISTED = frozenset({"cell", "item", "difference"})
 """Kinds of which a conversation has no more than a third: nobody asks for a table cell by cell."""
 _ABSENT = 0.5
 """A question has no answer in a sentence that holds at most this share of its content words."""
+MOST_TITLES = 3
+"""Documents that a conversation is named by."""
 _AROUND = 4
 """Areas to either side from which a question without answer is taken."""
 
@@ -141,7 +144,7 @@ class ConversationWriter:
             return None
         before = replace(self._so_far, moves=Counter(self._so_far.moves))
         first = self._opening(left.facts)
-        chosen = [_Choice(QuestionForm(fact=first, question=first.standalone), "same section")]
+        chosen = [_Choice(in_setting(first, {}), "same section")]
         self._so_far.add(chosen[0], is_first=True)
         facts = _without(left.facts, first)
         while len(chosen) < self.turns:
@@ -215,24 +218,19 @@ class ConversationWriter:
         for fact in facts:
             if fact.kind in _LISTED and listed >= most_listed:
                 continue
-            if last.move != "unanswerable" and fact.setting in ("", last.form.fact.setting):
+            if fact.more_of and any(one.form.way == "else" for one in chosen):
+                continue
+            said = _settings_said(fact, chosen)
+            is_clear = all(one.is_told or one in said for one in fact.settings)
+            if last.move != "unanswerable" and is_clear:
                 for form in lean_on(fact, last.form.fact, len(chosen)):
                     is_elliptic = form.way in _ELLIPTIC
                     if not is_elliptic or last.move != "elliptic":
                         found["elliptic" if is_elliptic else "lean"].append(form)
-            if not fact.reason_for:
+            if not fact.reason_for and not fact.more_of:
                 move: Move = "same section" if fact.section.id == section.id else "other section"
-                found[move].append(self._in_place(fact, chosen))
+                found[move].append(in_setting(fact, said))
         return found
-
-    def _in_place(self, fact: DocumentFact, chosen: Sequence[_Choice]) -> QuestionForm:
-        """Return how *fact* is asked after *chosen*: without its setting, if that was said and holds."""
-        if not fact.setting or chosen[-1].form.fact.setting != fact.setting:
-            return QuestionForm(fact=fact, question=fact.standalone)
-        said = [depth for depth, one in enumerate(chosen, 1) if one.form.question.startswith(fact.setting)]
-        if not said:
-            return QuestionForm(fact=fact, question=fact.standalone)
-        return leave_out_setting(fact, said[-1])
 
     def _nearest(
         self, options: Sequence[QuestionForm], last: DocumentFact, lasting: frozenset[str]
@@ -243,12 +241,16 @@ class ConversationWriter:
         Where questions are wanted that lean on others, what more can be asked about (*lasting*) comes first.
         """
 
-        def far(form: QuestionForm) -> tuple[bool, bool, bool, int]:
+        document, _, number = last.section.id.rpartition("#")
+
+        def far(form: QuestionForm) -> tuple[bool, bool, bool, bool, int, int]:
             fact = form.fact
-            gap = fact.start - last.start if fact.section.id == last.section.id else 10_000 + fact.start
+            its_document, _, its_number = fact.section.id.rpartition("#")
+            sections = abs(int(its_number) - int(number)) if its_document == document else 0
+            gap = fact.start - last.start if fact.section.id == last.section.id else fact.start
             ends = bool(lasting) and (fact.topic is None or fact.topic.key not in lasting)
             repeats = fact.kind == last.kind and fact.kind != "yes-no" and not form.references
-            return (ends, repeats, gap < 0, abs(gap))
+            return (its_document != document, ends, repeats, gap < 0, sections, abs(gap))
 
         ordered = sorted(options, key=far)
         return ordered[min(int(self.rng.expovariate(1.0)), len(ordered) - 1)]
@@ -258,12 +260,28 @@ class ConversationWriter:
         own = {section.id for section in area.sections}
         for _ in range(20 if near else 0):
             fact = self.rng.choice(near)
-            if fact.section.id in own or fact.kind in ("list", "item") or fact.reason_for:
+            if fact.section.id in own or fact.kind in ("list", "item") or fact.reason_for or fact.more_of:
                 continue
-            asked_for = frozenset(content_words(fact.standalone))
+            asked_for = frozenset(content_words(fact.question))
             if asked_for and all(len(asked_for & line) / len(asked_for) <= _ABSENT for line in _lines(area)):
-                return QuestionForm(fact=fact, question=fact.standalone)
+                return in_setting(fact, {})
         return None
+
+
+def _settings_said(fact: DocumentFact, chosen: Sequence[_Choice]) -> dict[QuestionSetting, int]:
+    """Return those settings of *fact* that *chosen* is in and has said, each with the depth where."""
+    said: dict[QuestionSetting, int] = {}
+    for setting in fact.settings:
+        for depth in range(len(chosen), 0, -1):
+            one = chosen[depth - 1]
+            same = next((it for it in one.form.fact.settings if it.key == setting.key), None)
+            if one.move == "unanswerable" or same is None:
+                break
+            left_out = {it.antecedent for it in one.form.references if it.way == "setting"}
+            if one.move not in _LEANING and same.text not in left_out:
+                said[setting] = depth
+                break
+    return said
 
 
 def _without(facts: Sequence[DocumentFact], used: DocumentFact) -> list[DocumentFact]:
@@ -287,8 +305,11 @@ def _build(area: Area, chosen: Sequence[_Choice], identity: str) -> Conversation
             gold_passages=(fact.section.id,) if has_answer else (),
         ))  # fmt: skip
         facts.append(_about(one))
+    title_of = {section.id: title for section, title in zip(area.sections, area.titles, strict=True)}
+    titles = [*dict.fromkeys(title_of[section.id] for section in answered)]
+    title = ", ".join(titles[:MOST_TITLES]) + (" ..." if len(titles) > MOST_TITLES else "")
     return Conversation(
-        id=identity, title=area.title, turns=tuple(turns),
+        id=identity, title=title, turns=tuple(turns),
         passages=passages, metadata={"synthesized": facts},
     )  # fmt: skip
 

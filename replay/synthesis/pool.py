@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 from pathlib import PurePath
 
 from replay.coreference.reading.words import content_words
@@ -18,11 +19,16 @@ from replay.synthesis.documents.document import (
     SourceTable,
 )
 from replay.synthesis.duplicates import duplicate_texts
-from replay.synthesis.questions.blocks import facts_of_heading, facts_of_list, facts_of_table
+from replay.synthesis.questions.blocks import (
+    facts_of_comparison,
+    facts_of_heading,
+    facts_of_list,
+    facts_of_table,
+)
 from replay.synthesis.questions.fact import DocumentFact
 from replay.synthesis.questions.naming import VAGUE
 from replay.synthesis.questions.sentences import facts_of
-from replay.synthesis.questions.settings import setting_of
+from replay.synthesis.questions.settings import settings_of
 from replay.synthesis.questions.words import Vocabulary, vocabulary
 
 LONGEST_QUESTION = 28
@@ -32,6 +38,15 @@ _LEANING_ANSWER = re.compile(
     r"|\b(?:this|that|these|the|previous|next) steps?\b|\bstep \d",
     re.IGNORECASE,
 )
+_POINTING = re.compile(r"\b(?:this|these|here)\b", re.IGNORECASE)
+_SUPPOSES = re.compile(
+    r"\b(?:if|when|whether|either|may|might|could|suppose|assum\w+|such as|causes?|scenarios?|examples?"
+    r"|reasons?|symptoms?|criteria|signs?|problems?|cases?)\b",
+    re.IGNORECASE,
+)
+"""What opens a list of things that may be so, and needn't."""
+_FIRST_STEP = re.compile(r"(?:First|Start|Begin)\b")
+_NEXT_STEP = re.compile(r"(?:Then|Next|Now|After (?:that|this)|Afterwards|Finally|Once)\b")
 SHARED_BY, LEAST_DOCUMENTS = 0.08, 3
 """The share and number of documents from which on "the hub" needs no telling."""
 FEW_DOCUMENTS = 10
@@ -47,8 +62,9 @@ SMALLEST_PASSAGE = 3
 class Area:
     """Documents of one folder that conversations go through: one, or several small ones."""
 
-    title: str
     sections: tuple[SourceSection, ...]
+    titles: tuple[str, ...]
+    """Of each section's document."""
     facts: tuple[DocumentFact, ...]
     """In the order of their answers, at most one a kind for each sentence."""
 
@@ -80,11 +96,21 @@ def pool_of(documents: Iterable[SourceDocument], *, least: int) -> Pool:
         for fact in found:
             asked[_normal(fact.standalone)].append(fact)
         of_folder[str(PurePath(document.path).parent)].append((document, found))
+    _ask_for_more(asked, of_folder)
     ambiguous = {
         id(fact) for same in asked.values() if len({fact.answers[0] for fact in same}) > 1 for fact in same
     }
-    repeated = {id(fact) for same in asked.values() for fact in same[1:]} - ambiguous
-    single = [fact for same in asked.values() for fact in same[:1] if id(fact) not in ambiguous]
+    repeated: set[int] = set()
+    single: list[DocumentFact] = []
+    said: set[str] = set()
+    for fact in (fact for same in asked.values() for fact in same if id(fact) not in ambiguous):
+        # A page that says what another one does is asked nothing either.
+        keys = {_normal(fact.standalone), _normal(f"{fact.question} {fact.answers[0]}")}
+        if keys & said:
+            repeated.add(id(fact))
+        else:
+            single.append(fact)
+        said |= keys
     # "What does the server do?" asks nothing in particular where much is said of the server.
     told = Counter(fact.topic.key for fact in single if fact.topic is not None)
     broad = {
@@ -103,25 +129,53 @@ def pool_of(documents: Iterable[SourceDocument], *, least: int) -> Pool:
     return pool
 
 
+def _ask_for_more(
+    asked: dict[str, list[DocumentFact]],
+    of_folder: Mapping[str, Sequence[tuple[SourceDocument, list[DocumentFact]]]],
+) -> None:
+    """Have the second of two answers to "What does the agent do?" asked for by "What else does it do?"."""
+    renewed: dict[int, DocumentFact] = {}
+    for key, same in [*asked.items()]:
+        first, *others = same
+        if len(others) != 1 or first.kind != "effect" or not first.act:
+            continue
+        topic, lead = others[0].topic, f"Besides {first.act}, "
+        is_more = others[0].section is first.section and others[0].start > first.start
+        if topic is None or not is_more or others[0].answers[0] == first.answers[0]:
+            continue
+        more = replace(
+            others[0],
+            question=lead + first.question[:1].lower() + first.question[1:],
+            topic=replace(topic, start=topic.start + len(lead)),
+            frame="", filler="", more_of=first.question,
+        )  # fmt: skip
+        renewed[id(others[0])] = more
+        asked[key] = [first]
+        asked[_normal(more.standalone)].append(more)
+    for documents in of_folder.values():
+        for _, found in documents:
+            found[:] = [renewed.get(id(fact), fact) for fact in found]
+
+
 def _areas(
     folder: Sequence[tuple[SourceDocument, list[DocumentFact]]], left_out: set[int], least: int
 ) -> Iterator[Area]:
     """Yield the areas of one folder: a document with enough answers, or neighbours that have them."""
     sections: list[SourceSection] = []
+    titles: list[str] = []
     facts: list[DocumentFact] = []
-    title = ""
     for document, found in folder:
         kept = [fact for fact in found if id(fact) not in left_out]
         if not kept:
             continue
-        title = title or document.title
         sections += document.sections
+        titles += [document.title] * len(document.sections)
         facts += kept
         if len({(fact.section.id, fact.start) for fact in facts}) >= least:
-            yield Area(title=title, sections=tuple(sections), facts=tuple(facts))
-            sections, facts, title = [], [], ""
+            yield Area(sections=tuple(sections), titles=tuple(titles), facts=tuple(facts))
+            sections, titles, facts = [], [], []
     if facts:
-        yield Area(title=title, sections=tuple(sections), facts=tuple(facts))
+        yield Area(sections=tuple(sections), titles=tuple(titles), facts=tuple(facts))
 
 
 def _shared_nouns(documents: Sequence[SourceDocument]) -> frozenset[str]:
@@ -149,8 +203,7 @@ def _facts_of_document(
             rejected["passage too thin"] += 1
             continue
         for bare in _facts_of_section(section, known):
-            setting = setting_of(bare.question, document.title, section.headings)
-            fact = replace(bare, setting=setting)
+            fact = replace(bare, settings=settings_of(bare, document.title, document.path))
             reason = _fault(fact)
             if reason:
                 rejected[reason] += 1
@@ -166,16 +219,30 @@ def _facts_of_section(section: SourceSection, known: Vocabulary) -> Iterator[Doc
     for block in section.blocks:
         if isinstance(block, SourceTable):
             yield from facts_of_table(section, block)
+            yield from facts_of_comparison(section, block)
             before = None
             continue
         if isinstance(block, SourceList):
             yield from facts_of_list(section, before, block, known)
+        lead = " ".join((before.text if before is not None else "", *section.headings[-1:]))
+        supposes = isinstance(block, SourceList) and _SUPPOSES.search(lead) is not None
         for paragraph in (block,) if isinstance(block, SourceParagraph) else block.items:
             last: SourceSentence | None = None
-            for sentence in paragraph.sentences:
-                yield from facts_of(section, sentence, known, last)
+            for sentence, after in zip_longest(paragraph.sentences, paragraph.sentences[1:]):
+                is_step_of_several = _FIRST_STEP.match(sentence.text) is not None or _goes_on(after)
+                for fact in facts_of(section, sentence, known, last):
+                    if fact.kind == "procedure":
+                        is_whole = not is_step_of_several
+                    else:
+                        is_whole = not supposes or fact.kind == "condition"
+                    if is_whole:
+                        yield fact
                 last = sentence
         before = block.sentences[-1] if isinstance(block, SourceParagraph) else None
+
+
+def _goes_on(after: SourceSentence | None) -> bool:
+    return after is not None and _NEXT_STEP.match(after.text) is not None
 
 
 def _size(section: SourceSection) -> int:
@@ -197,14 +264,15 @@ def _fault(fact: DocumentFact) -> str:
         raise ValueError(f"{fact.section.id}: the answer to {question!r} does not stand at {fact.start}")
     if len(question.split()) > LONGEST_QUESTION:
         return "question too long"
-    if _LEANING_ANSWER.search(answer):
+    points = fact.kind in ("procedure", "condition") and _POINTING.search(answer)
+    if points or _LEANING_ANSWER.search(answer):
         return "the answer leans on what stands around it"
     if re.search(r"[*_~]{2}|\[|\]|&\w+;|\s[*_]\w|\w[*_]\s|[“”\"]\?$", question) or question.count(
         "("
     ) != question.count(")"):
         return "markup or half a parenthesis in the question"
     if (
-        fact.kind not in ("yes-no", "cell")
+        fact.kind not in ("yes-no", "cell", "difference")
         and len(set(content_words(answer)) - set(content_words(question))) < 2
     ):
         return "the question gives the answer away"
@@ -213,7 +281,7 @@ def _fault(fact: DocumentFact) -> str:
 
 def _near_duplicates(facts: Sequence[DocumentFact]) -> Iterator[int]:
     """Yield which of *facts* nearly repeat an earlier one that stands elsewhere."""
-    texts = [f"{fact.standalone}\n{fact.answers[0]}" for fact in facts]
+    texts = [f"{fact.question}\n{fact.answers[0]}" for fact in facts]
     for at, first in duplicate_texts(texts).items():
         one, other = facts[at], facts[first]
         if (one.section.id, one.start) != (other.section.id, other.start):

@@ -4,7 +4,7 @@ Dialogues made to drift: questions that hang on a detail of an answer, and answe
 "Which parameter has the default value 30?" is answered with the right one, with the same in other words,
 with another one, or not at all; what "What is its type?" means after each is known by construction. The
 format is that of the data set history-drift (``benchmarks/history-drift/README.md``), which
-``benchmarks/dialogues.py`` scores.
+``benchmarks/dialogues.py`` scores; as conversations they expect the verdict, and a script has the answers.
 """
 
 from __future__ import annotations
@@ -12,10 +12,13 @@ from __future__ import annotations
 import random
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import Any, Literal
 
+from replay.core.conversation import Conversation, Turn
+from replay.core.expectation import Expectation
 from replay.synthesis.pool import Area
 from replay.synthesis.questions.fact import DocumentFact
 from replay.synthesis.questions.undoing import lean_on
@@ -54,7 +57,36 @@ def drift_probe(areas: Sequence[Area], rng: random.Random) -> Iterator[dict[str,
                 found = _dialogue(row, rows, KINDS[number % len(KINDS)], rng)
                 if found is not None:
                     number += 1
-                    yield {"id": f"{section}/{row.key}", "kind": "documentation-tables", "turns": found}
+                    yield {
+                        "id": f"{PurePath(section).name}/{row.key}",
+                        "kind": "documentation-tables",
+                        "turns": found,
+                    }
+
+
+def probe_conversations(dialogues: Iterable[Mapping[str, Any]]) -> Iterator[Conversation]:
+    """Yield *dialogues* as conversations that expect the verdict which is right after the other answers."""
+    for one in dialogues:
+        turns = [
+            Turn(
+                id=f"{one['id']}#{depth}", question=turn["question"], standalone=turn["standalone"],
+                gold_answers=(turn["gold_answer"],), expect=_verdict(turn["means_the_same"]),
+            )
+            for depth, turn in enumerate(one["turns"], 1)
+        ]  # fmt: skip
+        yield Conversation(id=one["id"], turns=tuple(turns))
+
+
+def probe_answers(dialogues: Iterable[Mapping[str, Any]]) -> dict[str, list[str]]:
+    """Return what the other system says in *dialogues*, as the adapter ``scripted`` takes it."""
+    return {one["id"]: [turn["own_answer"] for turn in one["turns"]] for one in dialogues}
+
+
+def _verdict(means_the_same: bool | None) -> tuple[Expectation, ...]:
+    if means_the_same is None:
+        return ()
+    called = "same" if means_the_same else "changed"
+    return (Expectation(kind="drifts", value=not means_the_same, called=called),)
 
 
 def _tables(area: Area) -> dict[str, list[_TableRow]]:

@@ -2,7 +2,10 @@
 
 import json
 import random
+import shutil
 
+from replay.runs.launch import run_async
+from replay.scenario.shipped import find_scenario, shipped_folder
 from replay.synthesis.documents.read import read_documents
 from replay.synthesis.pool import pool_of
 from replay.synthesis.probe import drift_probe
@@ -41,3 +44,23 @@ def test_a_probe_is_written_beside_the_conversations(documents, tmp_path):
     written = json.loads((tmp_path / "probe.json").read_text("utf-8"))
     assert [one["turns"] for one in written] == [one["turns"] for one in probe(documents)]
     assert "probe.json: 16 dialogues" in done.stdout
+
+
+def test_the_shipped_probe_is_what_its_tables_give(tmp_path):
+    shipped = shipped_folder() / "drift"
+    shutil.copy(shipped / "tables.md", tmp_path)
+    given = ("tables.md", "-n", "1", "--turns", "1", "--found-by", "none", "--drift-probe", "dialogues.jsonl")
+    done = replay_cli("synthesize", *given, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    for name in ("dialogues.jsonl", "dialogues.answers.json"):
+        assert (tmp_path / name).read_text("utf-8") == (shipped / name).read_text("utf-8")
+
+
+async def test_the_shipped_probe_is_judged_by_what_is_known(tmp_path):
+    run = await run_async(find_scenario("drift-probe"), runs=tmp_path)
+    passed = {
+        name: [one.passed for one in run.checks() if one.called == name] for name in ("changed", "same")
+    }
+    assert {name: len(one) for name, one in passed.items()} == {"changed": 36, "same": 24}
+    for column, least in (("changed", 0.9), ("same", 0.9)):
+        assert sum(passed[column]) >= least * len(passed[column])

@@ -65,7 +65,8 @@ def test_what_a_question_leans_on_stands_in_its_standalone_form(documents):
 
 def test_shares_move_what_is_made(documents):
     plain = made(documents, shares=Shares(anaphora=0, ellipsis=0, unanswerable=0, shift=0.3))
-    assert not any("references" in known for _, known in about(plain.conversations))
+    references = [one for _, known in about(plain.conversations) for one in known.get("references", ())]
+    assert {one["way"] for one in references} == {"setting"}
     open_ended = made(documents, shares=Shares(anaphora=0.2, ellipsis=0.1, unanswerable=0.3, shift=0.1))
     moves = Counter(known["move"] for _, known in about(open_ended.conversations))
     assert moves["unanswerable"] / (8 * 4) == pytest.approx(0.3, abs=0.1)
@@ -91,7 +92,7 @@ def test_the_resolver_marks_what_it_finds(documents):
 
 
 def test_a_question_with_two_answers_is_not_asked(documents):
-    for name in ("one", "two"):
+    for name in ("red", "blue"):
         text = f"# Keys\n\nA master key is a file of team {name}. It is long.\n\nIt is old. It is safe.\n"
         (documents / f"{name}.md").write_text(text, "utf-8")
     found = made(documents)

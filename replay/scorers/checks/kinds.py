@@ -16,7 +16,17 @@ import msgspec
 
 from replay.core.expectation import ALL_CHECKS, END, Expectation, check_columns
 from replay.core.settings.faults import MISSING, PLAIN_TYPES, faults_of, nearest
-from replay.scorers.checks import calls, english, json_schema, judged, similar, structured, texts, timing
+from replay.scorers.checks import (
+    calls,
+    drifting,
+    english,
+    json_schema,
+    judged,
+    similar,
+    structured,
+    texts,
+    timing,
+)
 from replay.scorers.checks.check import Check
 
 if TYPE_CHECKING:
@@ -52,6 +62,7 @@ KINDS: Mapping[str, Kind] = {
     "similar": Kind(similar.similar, "at_least", "a number from -1 to 1", rules="all-MiniLM-L6-v2"),
     "refuses": Kind(english.refuses, "wanted", _TRUTH, rules="english-1"),
     "asks_back": Kind(english.asks_back, "wanted", _TRUTH, rules="english-1"),
+    "drifts": Kind(drifting.drifts, "wanted", _TRUTH),
     "rubric": Kind(judged.rubric, "text", "a text"),
     "judge": Kind(judged.judge, "name", "an object with name, and at_least or at_most"),
     "calls": Kind(

@@ -47,7 +47,6 @@ def read_pdf(path: str, data: bytes, *, title: str) -> SourceDocument:
     body = sizes.most_common(1)[0][0]
     larger = sorted((size for size in sizes if size > 1.12 * body), reverse=True)
     builder = DocumentBuilder(path)
-    builder.set_title(title)
     offset, started, open_paragraph = 0, 0, ""
     for page in pages:
         for lines in _paragraphs(page):
@@ -67,6 +66,7 @@ def read_pdf(path: str, data: bytes, *, title: str) -> SourceDocument:
                     started = offset
             offset += sum(len(line.text) + 1 for line in lines)
     builder.paragraph(open_paragraph)
+    builder.set_title(title)  # where no heading is one
     return builder.finish(offset)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from replay.coreference.reading.words import content_words, word_set
 from replay.synthesis.documents.document import (
@@ -19,12 +20,14 @@ from replay.synthesis.questions.naming import names_something
 from replay.synthesis.questions.verbs import verb
 from replay.synthesis.questions.wishes import is_doing, wish_of
 from replay.synthesis.questions.words import (
+    AUXILIARIES,
     BE,
     CONJUNCTIONS,
     LEANING,
     PREPOSITIONS,
     Vocabulary,
     in_first_person,
+    points,
     words_of,
 )
 
@@ -49,11 +52,12 @@ _ITEM = re.compile(r"^(?P<term>[^:–—.,;()]{2,50}?)(?P<mark>:| [-–—])\s+(
 _NO_TERMS = word_set(
     "note warning tip example important caution default optional required see type usage todo hint n.b"
 )
+_INCLUDES = word_set("include includes")
 _KINDS = word_set(
     """
     parameter option flag field setting variable command argument attribute property key function method
     event status role permission environment plan metric label annotation resource type feature tool
-    plugin component service header endpoint operator directive keyword
+    plugin component service header endpoint operator directive keyword branch line route course room
     """
 )
 """Headers of a first column that say what its cells are: "the retries parameter"."""
@@ -63,11 +67,22 @@ _COLUMNS = word_set(
     default type format unit units limit price cost fee size port status version license licence duration
     minimum maximum range capacity owner author location address phone email deadline frequency role
     language code region retention priority value syntax interval timeout quota population capital height
-    length weight width distance year date currency manufacturer model colour color category scope
+    length weight width distance year date currency manufacturer model colour color category scope time
+    destination platform floor topic weekday teacher
     """
 )
 """Last words of the headers that are asked for: "What is the retention of ...?"."""
-_KEY = re.compile(r"(?=.*[A-Za-z])[\w./:-]+(?: [\w./:]+[\w./:-]*){0,3}")
+_KEY = re.compile(r"(?=.*[A-Za-z])[\w./:-]{2,}(?: [\w./:]+[\w./:-]*){0,3}")
+_MORE = {
+    "higher": word_set("price cost fee limit rate minimum maximum temperature frequency"),
+    "larger": word_set("size capacity quota population"),
+    "longer": word_set("duration timeout interval retention length distance"),
+}
+"""What is asked of columns of numbers, by the last words of their headers."""
+_NUMBER = re.compile(
+    r"(?P<before>[$€£]?) ?(?P<number>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)"
+    r" ?(?P<unit>[A-Za-z%€£ ]{0,24})"
+)
 _YES = word_set("yes true required ✓ ✅ x")
 _NO = word_set("no false optional ✗ ❌ -")
 
@@ -80,7 +95,12 @@ def facts_of_list(
     start, end = firsts[0].start, found.items[-1].sentences[-1].end
     whole = section.text[start:end]
     asked = _asked_of_list(before, known) if before is not None else None
-    if asked is not None and 2 <= len(firsts) <= MOST_ITEMS and len(whole.split()) <= MOST_WORDS:
+    if (
+        asked is not None
+        and not points(asked)
+        and 2 <= len(firsts) <= MOST_ITEMS
+        and len(whole.split()) <= MOST_WORDS
+    ):
         yield DocumentFact(
             kind="list", question=asked, answers=(whole,), start=start, section=section, list_start=start
         )
@@ -107,11 +127,12 @@ def _asked_of_item(
 ) -> tuple[str, str] | None:
     """Return what an item ``term: said`` defines, and the question with a gap for it; None for neither."""
     words = [word.strip(",.").lower() for word in said.split()]
-    does = verb(words[0], "third") is not None
+    does = verb(words[0], "third") is not None and words[1:2] != [] and not words[1].endswith("ing")
     if (
         len(words) < 3
+        or (not does and re.match(r"[a-z]+[^s]s$|\d", words[0]))  # a verb that nobody listed, or a default
         or (not does and verb(words[0], "base") is not None)
-        or words[0] in CONJUNCTIONS | PREPOSITIONS | LEANING
+        or words[0] in CONJUNCTIONS | PREPOSITIONS | LEANING | AUXILIARIES
     ):
         return None
     frame = "What does {} do?" if does else "What is {}?"
@@ -120,17 +141,20 @@ def _asked_of_item(
     if is_literal:
         return (term, frame) if not term.isalpha() or not term.islower() else None
     if len(term.split()) > 4 or any(
-        word.lower() in _NO_TERMS | LEANING | PREPOSITIONS for word in term.split()
+        word.lower() in _NO_TERMS | LEANING | PREPOSITIONS | _INCLUDES for word in term.split()
     ):
         return None
-    is_name = term.isupper() or term.split()[0] in known.names
+    is_name = term.isupper() or term.split()[0] in known.names or bool(re.search("[a-z][A-Z]", term))
     if not is_name and not " ".join(term.split()[1:]).islower() and " " in term:
         return None  # a title
-    if not does and BE & set(words[:8]):
-        return None  # a sentence, and no definition
-    if words[0] not in ("a", "an", "the") and not (does or (term.isupper() and said[:1].isupper())):
+    if (not does and BE & set(words[:8])) or re.search(r"\bby [A-Z]", said):
+        return None  # a sentence or the title of something, and no definition
+    if words[0] not in ("a", "an", "the") and not (does or (term.isupper() and said[:1] == term[:1])):
         return None
-    if verb(term.split()[0].lower(), "base") is not None or (term.endswith("s") and not is_name):
+    if verb(term.split()[0].lower(), "base") or (not is_name and term.endswith(("ed", "ing", "s"))):
+        return None
+    low = term.lower()
+    if not is_name and (verb(low, "participle") or not known.common.issuperset(low.split())):
         return None
     article = "" if is_name else "an " if term[:1].lower() in "aeiou" else "a "
     return article + known.lower(term), frame
@@ -170,9 +194,7 @@ def facts_of_table(section: SourceSection, table: SourceTable) -> Iterator[Docum
     kind = _kind_of(table.header[0])
     for row in table.rows:
         key = row[0].text.strip()
-        if not re.fullmatch(r"(?=.*[A-Za-z])[\w./:-]+(?: [\w./:]+[\w./:-]*){0,3}", key) or any(
-            word.lower() in LEANING for word in key.split()
-        ):
+        if not _KEY.fullmatch(key) or any(word.lower() in LEANING for word in key.split()):
             continue
         if not kind and key.isalpha() and key.islower():
             continue
@@ -190,6 +212,38 @@ def facts_of_table(section: SourceSection, table: SourceTable) -> Iterator[Docum
             )  # fmt: skip
 
 
+def facts_of_comparison(section: SourceSection, table: SourceTable) -> Iterator[DocumentFact]:
+    """Yield which of two neighbouring rows of *table* has the higher price, the longer timeout ..."""
+    kind = _kind_of(table.header[0])
+    for header, column in zip(table.header[1:], range(1, len(table.header)), strict=True):
+        words = header.strip().split()
+        more = next((word for word, nouns in _MORE.items() if words and words[-1].lower() in nouns), "")
+        if not more or not kind:
+            continue
+        noun = " ".join(word if word.isupper() else word.lower() for word in words)
+        for one, other in pairwise(table.rows):
+            sizes = [_number(row[column].text) for row in (one, other)]
+            if sizes[0] is None or sizes[1] is None or sizes[0][1] != sizes[1][1] or sizes[0] == sizes[1]:
+                continue
+            if not all(_KEY.fullmatch(row[0].text.strip()) for row in (one, other)):
+                continue
+            larger = one if sizes[0][0] > sizes[1][0] else other
+            thing, against = (f"the {row[0].text.strip()} {kind}" for row in (one, other))
+            lead = f"Which has the {more} {noun}, "
+            yield DocumentFact(
+                kind="difference", question=f"{lead}{thing} or {against}?", answers=(larger[0].text,),
+                start=larger[0].start, section=section, topic=QuestionTopic(text=thing, start=len(lead)),
+            )  # fmt: skip
+
+
+def _number(cell: str) -> tuple[float, str] | None:
+    """Return a cell's number and what stands around it; None if it is no single number."""
+    found = _NUMBER.fullmatch(cell.strip())
+    if found is None:
+        return None
+    return float(found["number"].replace(",", "")), f"{found['before']} {found['unit']}".casefold()
+
+
 def _asked_of_cell(header: str, said: str) -> tuple[str, Kind]:
     low = header.lower()
     if not re.fullmatch(r"[A-Za-z][A-Za-z -]{2,30}", header) or len(low.split()) > 3:
@@ -203,7 +257,8 @@ def _asked_of_cell(header: str, said: str) -> tuple[str, Kind]:
         return "", "cell"
     if low.split()[-1] not in _COLUMNS:
         return "", "cell"
-    noun = "default value" if low == "default" else low
+    named = " ".join(word if word.isupper() else word.lower() for word in header.split())
+    noun = "default value" if low == "default" else named
     return (
         f"What {'are' if noun.endswith('s') and not noun.endswith('ss') else 'is'} the {noun} of {{}}?",
         "cell",
@@ -214,9 +269,8 @@ def _kind_of(heading: str) -> str:
     """Return what one of the things under *heading* is: "parameter" of "Query parameters"; else empty."""
     words = heading.lower().split()
     last = words[-1] if words else ""
-    return next(
-        (one for one in (last, last.removesuffix("s"), last.removesuffix("ies") + "y") if one in _KINDS), ""
-    )
+    singular = (last, last.removesuffix("s"), last.removesuffix("es"), last.removesuffix("ies") + "y")
+    return next((one for one in singular if one in _KINDS), "")
 
 
 def facts_of_heading(section: SourceSection, paragraphs: Sequence[SourceParagraph]) -> Iterator[DocumentFact]:

@@ -7,18 +7,16 @@ that a list has. A sentence that could be read in two ways is not taken apart.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 from replay.coreference.reading.words import word_set
+from replay.synthesis.questions.clause_ends import OBJECT_STARTS, rest_of
 from replay.synthesis.questions.noun_phrases import hides_a_verb, noun_phrase, subject_end
 from replay.synthesis.questions.verbs import verb
 from replay.synthesis.questions.words import (
     AUXILIARIES,
     DETERMINERS,
-    LEANING,
     MODALS,
     PREPOSITIONS,
     Vocabulary,
@@ -27,37 +25,16 @@ from replay.synthesis.questions.words import (
     looks_plural,
 )
 
-_OBJECT_STARTS = (
-    DETERMINERS
-    | PREPOSITIONS
-    | word_set(
-        """
-        you your up to that whether how when if what multiple several many more additional new existing only
-        one two three four five different certain specific other another zero its their various certain
-        additional
-        """
-    )
-)
-_ENDS_A_REST = re.compile(
-    r",?\s+(?:because|so that|since|although|though|unless|whereas|while|but|including|such as)\s"
-    r"|,?\s(?:and|or) (?:it|they|you|then)\s"
-    r"|,\s(?:which|and|so|if|when|where|or|for example|making|allowing|ensuring|meaning)\s"
-    r"|;|:\s|\s[-–—]+\s|\s\([^()]*\)$|,\s\w+ing\s"
-)
-"""What may end a clause early."""
-_NO_PLAIN_END = re.compile(
-    r"[,;()–—\"“”]|\. "
-    r"|\b(?:and|or) (?:\w+ly )?(?:is|are|was|were|can|must|will|should|has|have|had|does|do|did)\b"
-)
-"""What a clause of ours never holds: lists are cut nowhere, and neither are parentheses."""
-_NEGATIONS_INSIDE = word_set("not no don't doesn't isn't")
 LONGEST_SUBJECT = 9
-LONGEST_REST = 16
-_AND_VERB = re.compile(r"\b(?:and|or) ([a-z]+s)\b")
 _OF_SEVERAL = word_set("some many most several both all")
 _NEGATIONS = word_set("not never")
+_ONLY_PERHAPS = word_set("need want have find notice see encounter experience get wish")
+"""Verbs that "may" does not allow."""
 _NOT_ASKED = word_set(
-    "also never now already currently still then therefore just probably often usually typically"
+    """
+    also never now already currently still then therefore just probably often usually typically actually
+    really
+    """
 )
 """Adverbs that a question about the clause leaves out."""
 
@@ -116,8 +93,8 @@ def clause(text: str, words: Sequence[Word], known: Vocabulary, start: int = 0) 
 
 def _opens_plainly(words: Sequence[Word], start: int, end: int) -> bool:
     """Return whether the words from *start* to *end* are a subject, and no imperative or fragment."""
-    first, second = words[start], words[start + 1 : start + 2]
-    if first.is_adverb or first.low == "no" or first.text.endswith("ing"):
+    first = words[start]
+    if first.is_adverb or first.low in ("no", "both") or first.text.endswith("ing"):
         return False
     if first.is_literal or first.low in DETERMINERS:
         return True
@@ -125,7 +102,7 @@ def _opens_plainly(words: Sequence[Word], start: int, end: int) -> bool:
         return False  # an imperative, perhaps
     if verb(first.low, "participle") and not verb(first.low, "base"):
         return False  # "Highlighted changes"
-    return not (verb(first.low, "third") is not None and second and second[0].low in DETERMINERS)
+    return verb(first.low, "third") is None or end == start + 1 or (first.text[:1].islower())
 
 
 def _clause_of_you(text: str, words: Sequence[Word], start: int) -> Clause | None:
@@ -146,7 +123,11 @@ def _clause_of_you(text: str, words: Sequence[Word], start: int) -> Clause | Non
     at = start + skipped
     if at < len(words) and words[at].low in _NEGATIONS:
         negated, at = True, at + 1
-    lead = "have to " if said[0] == "must" else ""
+    if said[0] == "must" and negated:
+        if at < len(words) and words[at].low == "be":
+            return None
+        auxiliary = "can"
+    lead = "have to " if auxiliary == "do" and said[0] == "must" else ""
     auxiliary = "can" if auxiliary == "may" else auxiliary
     while at < len(words) and words[at].low in ("also", "then", "still", "only", "just"):
         at += 1
@@ -156,9 +137,13 @@ def _clause_of_you(text: str, words: Sequence[Word], start: int) -> Clause | Non
     while ahead < len(words) and words[ahead].is_adverb:
         ahead += 1
     does = words[ahead].low if ahead < len(words) else ""
-    if does == "want" or (verb(does, "base") is None and does != "be"):
+    if (
+        does == "want"
+        or (said[0] == "may" and does in _ONLY_PERHAPS)
+        or (verb(does, "base") is None and does != "be")
+    ):
         return None
-    rest, is_cut, second = _rest(text, words, at)
+    rest, is_cut, second = rest_of(text, words, at)
     if rest is None:
         return None
     return Clause(
@@ -193,6 +178,13 @@ def _with_auxiliary(text: str, words: Sequence[Word], start: int, end: int) -> C
     adverbs += more
     if at >= len(words):
         return None
+    if auxiliary in ("do", "does", "did") and verb(words[at].low, "base") is None:
+        return None  # "does two things"
+    if auxiliary == "may" and (negated or "only" in adverbs or not _may_do(words, at)):
+        return None
+    if auxiliary == "must" and negated:
+        # What must not be is not asked with "have to", which would deny that it must be.
+        auxiliary = "can"
     base = ""
     if auxiliary in ("has", "have", "had"):
         is_done = verb(words[at].low, "participle") is not None or words[at].low.endswith("ed")
@@ -202,7 +194,7 @@ def _with_auxiliary(text: str, words: Sequence[Word], start: int, end: int) -> C
     elif auxiliary in ("must", "may"):
         base = "have to" if auxiliary == "must" else ""
         auxiliary = ("do" if plural else "does") if auxiliary == "must" else "can"
-    rest, is_cut, second = _rest(text, words, at)
+    rest, is_cut, second = rest_of(text, words, at)
     if rest is None:
         return None
     kept = " ".join(adverb for adverb in adverbs if adverb not in _NOT_ASKED)
@@ -211,6 +203,14 @@ def _with_auxiliary(text: str, words: Sequence[Word], start: int, end: int) -> C
         is_plural=plural, auxiliary=auxiliary, verb=f"{kept} {base}".strip(),
         rest=in_first_person(rest), is_negated=negated or "never" in adverbs, is_cut=is_cut, second=second,
     )  # fmt: skip
+
+
+def _may_do(words: Sequence[Word], at: int) -> bool:
+    """Return whether "may" allows what stands at *at*, and doesn't say that it perhaps is so."""
+    if words[at].low == "be":
+        after = next((word for word in words[at + 1 :] if not word.is_adverb), None)
+        return after is not None and verb(after.low, "participle") is not None
+    return words[at].low not in _ONLY_PERHAPS
 
 
 def _adverbs(words: Sequence[Word], at: int) -> tuple[list[str], int]:
@@ -239,7 +239,7 @@ def _with_verb(text: str, words: Sequence[Word], start: int, end: int) -> Clause
         if at + 1 >= len(words) or words[at + 1].text == ".":
             rest, is_cut, second = "", False, -1
         else:
-            said, is_cut, second = _rest(text, words, at + 1)
+            said, is_cut, second = rest_of(text, words, at + 1)
             if said is None:
                 return None
             rest = said
@@ -248,7 +248,8 @@ def _with_verb(text: str, words: Sequence[Word], start: int, end: int) -> Clause
             subject=in_first_person(text[words[start].start : words[subject_to - 1].end]),
             is_plural=plural, auxiliary=auxiliary,
             verb=" ".join([*(one for one in adverbs if one not in _NOT_ASKED), base]),
-            rest=in_first_person(rest), is_cut=is_cut, second=second, is_negated="never" in adverbs,
+            rest=in_first_person(f"{words[at].low} {rest}")[len(words[at].low) + 1 :],
+            is_cut=is_cut, second=second, is_negated="never" in adverbs,
         )  # fmt: skip
     return None
 
@@ -274,10 +275,7 @@ def _verb_at(words: Sequence[Word], at: int, *, is_plural: bool, opening: str) -
             (third, "does") if third is not None and opening in ("a", "an", "the", "your", "each") else None
         )
     opens_object = (
-        after.is_literal
-        or after.low in _OBJECT_STARTS
-        or after.text[:1].isupper()
-        or after.text[:1].isdigit()
+        after.is_literal or after.low in OBJECT_STARTS or after.text[:1].isupper() or after.text[:1].isdigit()
     )
     if _verb_follows(words, at + 1):
         return None
@@ -309,79 +307,3 @@ def _is_plural(words: Sequence[Word], start: int, end: int) -> bool:
         return False
     head = noun_phrase(words[:end], start) - 1
     return looks_plural(words[max(head, start)])
-
-
-def _rest(text: str, words: Sequence[Word], at: int) -> tuple[str | None, bool, int]:
-    """
-    Return what *text* says from the word at *at* to the end of its clause, and whether that is cut.
-
-    Last comes the offset of an "and" that joins a second verb, -1 without one. The text is None where nobody
-    can tell where the clause ends.
-    """
-    if at >= len(words):
-        return None, False, -1
-    whole = text[words[at].start :].rstrip(" .!;:")
-    literals = [
-        (word.start - words[at].start, word.end - words[at].start) for word in words[at:] if word.is_literal
-    ]
-    cut = next(
-        (
-            found.start()
-            for found in _ENDS_A_REST.finditer(whole)
-            if not any(start <= found.start() < end for start, end in literals)
-        ),
-        None,
-    )
-    rest = whole if cut is None else whole[:cut].rstrip()
-    second = _second_verb(words, at, words[at].start + len(rest))
-    if second is not None:
-        rest, cut = text[words[at].start : second].rstrip(" ,"), second
-    bare = rest
-    for start, end in reversed(literals):
-        if end <= len(rest):
-            bare = bare[:start] + "x" * (end - start) + bare[end:]
-    joined = _AND_VERB.findall(bare)
-    if _NO_PLAIN_END.search(bare) or not rest or any(verb(word, "third") for word in joined):
-        return None, False, -1
-    inside = [word for word in words[at:] if word.start - words[at].start < len(rest)]
-    if (
-        not inside
-        or len(inside) > LONGEST_REST
-        or inside[-1].low in PREPOSITIONS | DETERMINERS | {"and", "or", "to"}
-    ):
-        return None, False, -1
-    if any(_leans(before, word) for before, word in pairwise([words[at - 1], *inside])):
-        return None, False, -1
-    return rest, cut is not None, -1 if second is None else second
-
-
-def _leans(before: Word, word: Word) -> bool:
-    """Return whether *word* points at what stands elsewhere; not the "that" of "a flag that skips"."""
-    if word.is_literal or word.low in ("its", "their") or (word.low == "that" and before.is_noun_like):
-        return False
-    return word.low in LEANING or word.low in _NEGATIONS_INSIDE
-
-
-def _second_verb(words: Sequence[Word], start: int, end: int) -> int | None:
-    """Return the offset of an "and" that joins a second verb to the first, before *end*."""
-    for at in range(start + 1, len(words) - 1):
-        if words[at].end > end:
-            return None
-        if words[at].low in ("and", "or", "but") and not words[at + 1].is_literal:
-            ahead = at + 1
-            while ahead < len(words) - 1 and words[ahead].is_adverb:
-                ahead += 1
-            word, after = words[ahead], words[ahead + 1] if ahead + 1 < len(words) else words[ahead]
-            joins = word.low in AUXILIARIES or (
-                word.text.islower()
-                and (
-                    (
-                        (verb(word.low, "third") or verb(word.low, "past"))
-                        and (after.low in _OBJECT_STARTS or after.is_literal)
-                    )
-                    or (verb(word.low, "base") and after.low in DETERMINERS)
-                )
-            )
-            if joins:
-                return words[at].start
-    return None

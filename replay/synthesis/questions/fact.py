@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -29,9 +30,28 @@ class QuestionTopic:
     def key(self) -> str:
         """Return what equal topics share: the words without article, in small letters."""
         words = self.text.lower().split()
-        return " ".join(
-            words[1:] if len(words) > 1 and words[0] in ("the", "a", "an", "my", "each", "every") else words
-        )
+        return " ".join(words[1:] if len(words) > 1 and words[0] in ("the", "a", "an", "my") else words)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuestionSetting:
+    """A document or a heading that says where a question belongs."""
+
+    text: str
+    """As it is said before the question: "TLS", "when installing the agent"."""
+    key: str
+    """What no other document or heading has."""
+    is_told: bool
+    """Whether the question says as much itself."""
+
+
+def opened_by(question: str, settings: Sequence[str]) -> str:
+    """Return *question* after its *settings*: "About TLS: when joining a node, is a key needed?"."""
+    *topics, last = settings or [""]
+    is_act = last.startswith("when ")
+    line = f"{last}, {question[:1].lower()}{question[1:]}" if is_act else question
+    topics = [one.removeprefix("when ") for one in (topics if is_act or not last else settings)]
+    return f"About {', '.join(topics)}: {line}" if topics else line[:1].upper() + line[1:]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +60,7 @@ class DocumentFact:
 
     kind: Kind
     question: str
-    """As it is asked where *setting* is clear."""
+    """As it is asked where *settings* are clear."""
     answers: tuple[str, ...]
     """A span of the section's text; then shorter ones that answer as well."""
     start: int
@@ -59,17 +79,17 @@ class DocumentFact:
     is_denied: bool = False
     """Whether a yes-or-no question is answered by no."""
 
-    setting: str = ""
-    """What its page tells and the question does not: "About TLS", "When installing the agent"; else empty."""
+    act: str = ""
+    """For an effect: what its subject does, as "storing a copy"; empty where that isn't plain."""
+    more_of: str = ""
+    """For "Besides storing a copy, what does the agent do?": the question whose "What else ...?" it is."""
+    settings: tuple[QuestionSetting, ...] = ()
+    """What its page tells, outermost first."""
 
     @property
     def standalone(self) -> str:
-        """Return the question with its setting: "About TLS: is a key needed?"."""
-        if not self.setting:
-            return self.question
-        if self.setting.startswith("About "):
-            return f"{self.setting}: {self.question}"
-        return f"{self.setting}, {self.question[:1].lower()}{self.question[1:]}"
+        """Return the question with its settings, where it doesn't say them: "About TLS: is a key needed?"."""
+        return opened_by(self.question, [one.text for one in self.settings if not one.is_told])
 
     @property
     def end(self) -> int:

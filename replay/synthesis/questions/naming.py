@@ -35,13 +35,16 @@ _META = word_set(
 _OPENINGS = word_set(
     """
     new both old resulting provided given perhaps maybe first second third fourth fifth last next rest
-    only following main additional another two three four five lot number someone something anything
-    everything everyone anyone nothing people most some many all both none
+    only following main additional different another two three four five lot number someone something anything
+    couple few bit everything everyone anyone nothing people most some many all both none
     """
 )
 """First words of noun phrases that only their surroundings complete."""
 _POINTING_ADJECTIVES = word_set(
-    "resulting given new old specified selected corresponding respective provided generated"
+    """
+    resulting given new old specified selected corresponding respective provided generated equivalent actual
+    remaining desired appropriate
+    """
 )
 """What "the" goes with where something was spoken of before."""
 _KNOWN_TO_ALL = word_set(
@@ -81,8 +84,8 @@ def names_something(words: Sequence[Word], known: Vocabulary) -> bool:
 
 
 _COMPARES = re.compile(r"\b(?:older|newer|earlier|later|higher|lower|bigger|smaller|larger)\b(?!.*\bthan\b)")
-_NAMES_LITTLE = re.compile(r"(?<!\w)(?:-\w|[A-Z]{1,3}|step \d+|steps)(?!\w)")
-"""Short options and abbreviations, and steps, that mean something on their own page alone."""
+_NAMES_LITTLE = re.compile(r"(?<!\w)(?:-\w|[A-Z]{1,3}|my[A-Z]\w*|step \d+|steps)(?!\w)")
+"""Short options, abbreviations, names of examples and steps, which mean something on their own page alone."""
 
 
 def is_told_elsewhere(question: str, known: Vocabulary) -> bool:

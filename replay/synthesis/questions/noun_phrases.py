@@ -44,6 +44,8 @@ def hides_a_verb(words: Sequence[Word]) -> bool:
         if before.low in DETERMINERS | PREPOSITIONS or word.is_literal or not word.text.islower():
             continue
         is_third = verb(word.low, "third") is not None and not looks_plural(before)
-        if is_third or (looks_plural(before) and (verb(word.low, "base") or verb(word.low, "gerund"))):
+        if is_third or (
+            looks_plural(before) and any(verb(word.low, form) for form in ("base", "gerund", "past"))
+        ):
             return True
     return len(words) > 1 and looks_plural(words[-2]) and verb(words[-1].low, "gerund") is not None

@@ -10,12 +10,16 @@ from replay.coreference.reading.words import word_set
 from replay.synthesis.documents.document import SourceSection, SourceSentence
 from replay.synthesis.questions.clauses import Clause
 from replay.synthesis.questions.fact import DocumentFact, Kind, QuestionTopic
-from replay.synthesis.questions.verbs import verb
+from replay.synthesis.questions.verbs import gerund, verb
 from replay.synthesis.questions.wishes import wish_of
 from replay.synthesis.questions.words import BE, CONJUNCTIONS, DETERMINERS, MODALS, PREPOSITIONS
 
 _BECAUSE = re.compile(r"\s(?:because (?!of )|so that )")
 _PLURAL_DEFINITION = re.compile(r"(?:[a-z-]+ ){0,3}[a-z]+s (?:that|which|used|for|of|with|in)\b")
+_NO_DEFINITION = re.compile(
+    r"(?:an? (?:lot|bit|little|couple|few|good|great|separate|different|topic|must|priority)|the same"
+    r"|one of)\b"
+)
 _USED = re.compile(r"used (?:to|for|as) ")
 _PLACED = re.compile(
     r"^(?P<verb>stored|located|installed|saved|kept|defined|placed|hosted|written|recorded|configured|available"
@@ -41,8 +45,13 @@ _ON_CONDITION = re.compile(
     r"^(?P<what>\S+(?: \S+){0,9}?)"
     r" (?P<when>(?:only )?(?:when|if|once|whenever|as soon as) (?!possible)[^,;]{6,80})$"
 )
+_PARTICLES = word_set("to up down out off back away together") | {""}
 _USE_TO = re.compile(r"use (?P<what>[^,;]+?) to (?P<said>[a-z].+)$")
 
+_ASKS_WHETHER = word_set(
+    "check checks determine determines see know tell tells verify verifies decide decides ask asks test tests"
+)
+"""Verbs whose "if" is no condition."""
 _ASKED_OF = word_set(
     """
     require need use support contain include return provide create define store represent affect expect
@@ -51,12 +60,22 @@ _ASKED_OF = word_set(
     """
 )
 """Verbs that "What does X ...?" is asked with; of the others one asks "What does X do?"."""
+LONGEST_ACT = 10
+"""Words after the verb, of what "Besides ..." says."""
 _ASKED_WITH = {
     "depend": "on", "rely": "on", "consist": "of", "refer": "to", "belong": "to", "apply": "to",
     "default": "to", "point": "to", "map": "to", "start": "with", "focus": "on",
 }  # fmt: skip
 _NO_EFFECTS = word_set("have be seem remain need mean tend appear want")
 _SEVERAL = word_set("some few many most several both all each every any")
+_MEASURES = word_set(
+    """
+    size length width height weight depth limit default maximum minimum max min value number amount duration
+    price cost fee age rate timeout interval percentage share capacity contribution deadline speed frequency
+    temperature voltage distance port version ratio threshold period range score count total quota
+    """
+)
+"""What "What is ...?" asks a number for."""
 _LIMITING = word_set("only just no longer")
 _NO_QUESTIONS = word_set(
     "what how where why when that because whether called named known referred considered"
@@ -73,14 +92,14 @@ class Source:
 
     def fact(
         self, kind: Kind, question: str, *, short: str = "", frame: str = "", filler: str = "",
-        topic: QuestionTopic | None = None, reason_for: str = "", is_denied: bool = False,
+        topic: QuestionTopic | None = None, reason_for: str = "", is_denied: bool = False, act: str = "",
     ) -> DocumentFact:  # fmt: skip
         """Return the fact that *question* is answered by the sentence, and by *short* as well."""
         text = self.sentence.text
         return DocumentFact(
             kind=kind, question=question, answers=(text, short) if short else (text,),
             start=self.sentence.start, section=self.section, frame=frame, filler=filler, topic=topic,
-            reason_for=reason_for, is_denied=is_denied,
+            reason_for=reason_for, is_denied=is_denied, act=act,
         )  # fmt: skip
 
 
@@ -132,7 +151,8 @@ def _of_being(told: Clause, ask: Callable[..., DocumentFact]) -> Iterator[Docume
     if be not in BE or told.verb or _is_several(told):
         return
     first = rest.split()[0].lower()
-    defines = first in ("a", "an", "the", "one") and len(rest.split()) > 2
+    defines = first in ("a", "an", "the", "one") and len(rest.split()) > 2 and not _NO_DEFINITION.match(rest)
+    defines = defines and not re.search(r"\bof \d", subject)
     is_act = verb(first, "participle") is not None and first != "set"
     if be in ("is", "are") and (_PLURAL_DEFINITION.match(rest) and not is_act if told.is_plural else defines):
         yield ask("definition", f"What {be} {subject}?", framed=True)
@@ -143,7 +163,7 @@ def _of_being(told: Clause, ask: Callable[..., DocumentFact]) -> Iterator[Docume
         yield ask("place", f"Where {be} {subject} {placed['verb']}?", framed=True, short=where)
     if (dated := _DATED.match(rest)) is not None:
         yield ask("time", f"When {be} {subject} {dated['what']}?", short=dated["when"])
-    if rest[:1].isdigit():
+    if rest[:1].isdigit() and _MEASURES & set(subject.lower().split()):
         yield ask("amount", f"What {be} {subject}?", short=rest)
 
 
@@ -168,8 +188,10 @@ def _of_doing(told: Clause, ask: Callable[..., DocumentFact]) -> Iterator[Docume
     if last in _ASKED_OF and _is_object(rest):
         yield ask("object", f"What {does}?", framed=True)
     is_effect = last not in _NO_EFFECTS and "have to" not in told.verb and _is_object(rest)
-    if told.auxiliary != "did" and is_effect:
-        yield ask("effect", f"What {told.auxiliary} {told.subject} do?", framed=True)
+    is_name = told.subject[:1].isupper() and told.subject.isalpha()
+    if told.auxiliary != "did" and is_effect and not is_name:
+        act = f"{gerund(last)} {rest}" if not before and len(rest.split()) <= LONGEST_ACT else ""
+        yield ask("effect", f"What {told.auxiliary} {told.subject} do?", framed=True, act=act)
 
 
 def _of_circumstance(told: Clause, ask: Callable[..., DocumentFact]) -> DocumentFact | None:
@@ -180,14 +202,16 @@ def _of_circumstance(told: Clause, ask: Callable[..., DocumentFact]) -> Document
         if agent is not None and told.auxiliary in BE and " " not in means["what"]:
             by = f"What {told.auxiliary} {told.subject} {means['what']} by?"
             return ask("object", by, short=means["means"][agent.end() :])
-        return ask("procedure", told.question("how", means["what"]), short=means["means"])
+        if agent is None or not (told.auxiliary in BE or means["what"].startswith("be ")):
+            return ask("procedure", told.question("how", means["what"]), short=means["means"])
     when = _ON_CONDITION.match(told.predicate)
     if when is None or told.is_cut or told.auxiliary in ("has", "have", "had"):
         return None
     if told.auxiliary in BE and " " not in when["what"] and verb(when["what"], "participle") is None:
         return None
     what = when["what"].removeprefix("only ").replace(" only ", " ")
-    if what.split()[-1] in PREPOSITIONS:
+    last = what.split()[-1].lower()
+    if last in PREPOSITIONS | _ASKS_WHETHER or verb(last, "gerund"):
         return None
     return ask("condition", told.question("when", what), short=when["when"])
 
@@ -246,4 +270,4 @@ def _is_several(told: Clause) -> bool:
 
 def _is_object(rest: str) -> bool:
     first = rest.partition(" ")[0].lower()
-    return first not in PREPOSITIONS | CONJUNCTIONS | {"to", ""}
+    return first not in PREPOSITIONS | CONJUNCTIONS | _PARTICLES

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise
 
 from replay.coreference.reading.words import word_set
 from replay.synthesis.documents.document import SourceSection, SourceSentence
+from replay.synthesis.questions.clause_ends import OBJECT_STARTS
 from replay.synthesis.questions.clauses import Clause, clause
 from replay.synthesis.questions.fact import DocumentFact, QuestionTopic
 from replay.synthesis.questions.naming import is_told_elsewhere, names_something
@@ -16,9 +18,12 @@ from replay.synthesis.questions.predicates import Source, facts_of_clause
 from replay.synthesis.questions.verbs import verb
 from replay.synthesis.questions.wishes import is_doing, wish_of
 from replay.synthesis.questions.words import (
+    AUXILIARIES,
     BE,
+    CONJUNCTIONS,
     DETERMINERS,
     LEANING,
+    PREPOSITIONS,
     Vocabulary,
     in_first_person,
     leans,
@@ -30,6 +35,8 @@ from replay.synthesis.questions.words import (
 SHORTEST, LONGEST = 5, 45
 """Words of a sentence that is asked about."""
 
+LONGEST_PLACED = 16
+"""Words of a sentence whose opening ("On a disk, ...") a question ends with."""
 LEAST_CONDITION = 4
 """Words of a condition that says enough: more than "you are unsure"."""
 
@@ -48,7 +55,10 @@ _LEAD = re.compile(
 _BY_DEFAULT = re.compile(r"^By default,? ")
 _PLACED = re.compile(r"^(?P<said>(?:In|On|For|During|With|Within|Under) (?P<phrase>[^,.;:]{2,40})), (?=\w)")
 _NO_PLACES = word_set(
-    "fact general practice theory short particular addition contrast total summary case cases most"
+    """
+    fact general practice theory short particular addition contrast total summary case cases most turn
+    response
+    """
 )
 _CONDITION = re.compile(r"^(?P<word>If|When|Once) (?P<said>[^,;:()]{6,110}), (?:then )?(?P<main>[\w`].*)$")
 _STATE = re.compile(
@@ -57,10 +67,22 @@ _STATE = re.compile(
 )
 """What "What happens if I ...?" is not asked of."""
 _TWO_CLAUSES = re.compile(r" you (?:should|can|must|need|may|will)\b| and (?:are|were)\b")
+_TWO_SUBJECTS = re.compile(
+    r"you (?!are\b|were\b)"
+    r"(?:(?! (?:that|which|who|whose|what|where|how|why|whether|if|when|and|or|because|as) ).)*"
+    r" (?:is|are|was|were|has|will) "
+)
+"""A condition on what "you" do in which another clause begins without a word for it."""
+_GOES_ON = re.compile(r"\b(?:still|again|previously|already|now|persists?|any(?:more| longer)|further)\b")
+"""What a condition has that only stands after another one."""
+_BEFORE_BASE = word_set(
+    "to and or not you i we they people who can could will would must should may might do does did let"
+)
 _WANTS = re.compile(r"you(?:'d| would)? (?:want|need|wish|like) to (?P<what>.+)$")
 _PURPOSE = re.compile(r"^(?:To|In order to) (?P<said>[^,;:()]{6,90}), (?P<main>[\w`].*)$")
 _MEANS = re.compile(
-    r"^(?:Use|Run|Set|Add|Enable|Specify|Call|Pass|Click|Select|Choose) (?!to )[^,;:()]{2,60}?"
+    r"^(?:Use|Run|Set|Add|Enable|Specify|Call|Pass|Click|Select|Choose) (?!to |caution|the \w+ to )"
+    r"(?:(?! (?:if|when|unless) )[^,;:()]){2,60}?"
     r" to (?P<said>[a-z][^,;:()]{5,80})\.$"
 )
 _LETS = re.compile(
@@ -176,7 +198,13 @@ def _of_shape(text: str, source: Source, known: Vocabulary) -> Iterator[Document
 
 def _of_condition(found: re.Match[str], known: Vocabulary, source: Source) -> Iterator[DocumentFact]:
     said, word, main = found["said"], found["word"].lower(), found["main"]
-    if points(said):
+    if (
+        points(said)
+        or "you/" in said
+        or _TWO_SUBJECTS.match(said)
+        or _GOES_ON.search(said)
+        or _lacks_a_comma(said)
+    ):
         return
     if (wants := _WANTS.match(said)) is not None:
         goal = wish_of(wants["what"])
@@ -188,6 +216,8 @@ def _of_condition(found: re.Match[str], known: Vocabulary, source: Source) -> It
     if told is None and not is_mine:
         return
     does = is_doing(main)
+    if not does and not _is_statement(main, known):
+        return
     if not does and (_STATE.match(said) if is_mine else told is not None and _is_past_or_wish(told)):
         return
     frame = f"{'What should I do' if does else 'What happens'} {word} {{}}?"
@@ -199,6 +229,36 @@ def _of_condition(found: re.Match[str], known: Vocabulary, source: Source) -> It
     if told is not None and not is_mine and told.subject in question:
         topic = QuestionTopic(text=told.subject, start=question.index(told.subject), is_plural=told.is_plural)
     yield source.fact("condition", question, frame=frame, filler=condition, topic=topic)
+
+
+def _lacks_a_comma(said: str) -> bool:
+    """Return whether an imperative seems to stand in *said*: "the meat is done pour the sauce"."""
+    words = said.split()
+    return any(
+        verb(word, "base") is not None
+        and after.lower() in DETERMINERS | {"my", "it"}
+        and before.lower() not in _BEFORE_BASE
+        and not before.endswith(("s", "n't"))
+        for before, word, after in zip(words, words[1:], words[2:], strict=False)
+    )
+
+
+def _is_statement(main: str, known: Vocabulary) -> bool:
+    """Return whether *main* says what happens: a subject with its verb, and no imperative."""
+    first, *others = words_of(SourceSentence(text=main, start=0))
+    if first.low in LEANING | {"nothing", "you'll"}:
+        return True
+    if first.low in DETERMINERS:
+        acts = OBJECT_STARTS | LEANING
+        return any(
+            word.low in AUXILIARIES or (verb(word.low, "third") and after.low in acts)
+            for word, after in pairwise(others)
+        )
+    if first.is_adverb or first.low in CONJUNCTIONS | PREPOSITIONS or not others:
+        return False
+    if others[0].low in DETERMINERS | LEANING | {"up", "down", "out", "off", "back", "away"}:
+        return False  # "braise the meat"
+    return verb(first.low, "base") is None or clause(main, [first, *others], known) is not None
 
 
 def _is_past_or_wish(told: Clause) -> bool:
@@ -219,6 +279,8 @@ def _of_statement(text: str, source: Source, known: Vocabulary) -> Iterator[Docu
             or set(phrase.lower().split()) & BE
             or verb(phrase.split()[0].lower(), "gerund")
         ):
+            return
+        if len(text.split()) > LONGEST_PLACED:
             return
         at, tail = placed.end(), " " + in_first_person(placed["said"][:1].lower() + placed["said"][1:])
     words = words_of(source.sentence)

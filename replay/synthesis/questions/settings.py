@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from pathlib import PurePath
 
 from replay.coreference.reading.words import content_words, word_set
+from replay.synthesis.questions.fact import DocumentFact, QuestionSetting
 from replay.synthesis.questions.verbs import gerund, verb
 from replay.synthesis.questions.words import in_first_person, points
 
@@ -18,7 +20,10 @@ _SAYS_NOTHING = word_set(
     references about more faq questions answers synopsis output input result results see also features
     limitations known issues troubleshooting configuration settings setup getting started basics basic
     advanced guide documentation docs tips steps step what why how response request responses requests
-    fields field default defaults
+    fields field default defaults directions ingredients instructions method recipe conclusion additional
+    resources commands index home readme welcome changes frequently asked guidelines handbook manual first
+    contents table of the and to a for additions changelog news other further reading start get
+    quick quickstart src source pages page en english docs doc data main site text web www public content
     """
 )
 _ACTS = word_set(
@@ -32,20 +37,46 @@ _ACTS = word_set(
 _HOW_TO = re.compile(r"^(?:how (?:to|do i|do you|can i|can you)) ", re.IGNORECASE)
 
 
-def setting_of(question: str, title: str, headings: Sequence[str]) -> str:
+def settings_of(bare: DocumentFact, title: str, path: str) -> tuple[QuestionSetting, ...]:
     """
-    Return what tells where *question* belongs, if nothing in it does: "About TLS", "When joining a node".
+    Return what tells where *bare* belongs, outermost first: its document, then the heading it stands under.
 
-    Empty where a word of it stands in a heading or in the *title*, or where none of them says anything.
+    A document whose title says nothing ("Overview") is told by its folder. Headings that say nothing are left
+    out, and so are both where it asks of something with a name.
     """
-    asked = {_stem(word) for word in content_words(question)}
-    above = [*reversed(headings), title]
-    if any(asked & {_stem(word) for word in content_words(heading)} for heading in above):
-        return ""
-    return next((found for heading in above if (found := _setting(heading))), "")
+    if _names_its_topic(bare):
+        return ()
+    asked = _stems(bare.question)
+    if not _setting(title):
+        title = re.sub(r"[_-]", " ", PurePath(path).parent.name)
+    page = _setting(title)
+    found = [QuestionSetting(text=page, key=path, is_told=_tells(asked, title))] if page else []
+    below = [one for one in bare.section.headings if one != title]
+    heading = next((one for one in reversed(below) if _setting(one)), "")
+    if heading and not _stems(heading) <= _stems(title):
+        told = any(_tells(asked, one) for one in below)
+        found.append(QuestionSetting(text=_setting(heading), key=f"{path}#{heading}", is_told=told))
+    return tuple(found)
+
+
+def _names_its_topic(bare: DocumentFact) -> bool:
+    """Return whether *bare* asks of one thing with a name, and of nothing else that its page must tell."""
+    if bare.topic is None or bare.kind in ("item", "cell", "condition", "procedure", "reason"):
+        return False
+    name = re.sub(r"^(?:a|an) ", "", bare.topic.text)
+    is_name = name[:1].isupper() and not name.isupper() and name.replace(" ", "").isalpha()
+    rest = bare.question[: bare.topic.start] + bare.question[bare.topic.start + len(bare.topic.text) :]
+    return is_name and not re.search(r"\b(?:the|I|my)\b", rest)
+
+
+def _tells(asked: AbstractSet[str], heading: str) -> bool:
+    """Return whether *asked* holds more than half of what *heading* says."""
+    said = _stems(heading)
+    return 2 * len(asked & said) > len(said)
 
 
 def _setting(heading: str) -> str:
+    """Return *heading* as it is said before a question ("when joining a node"); empty if it says nothing."""
     said = heading.strip(" .:?!`")
     words = said.split()
     if not words or len(words) > LONGEST_HEADING or points(said) or not re.match(r"[A-Za-z]", said):
@@ -55,10 +86,13 @@ def _setting(heading: str) -> str:
     how_to = _HOW_TO.sub("", said)
     first, _, thing = how_to.partition(" ")
     base = verb(first.lower(), "gerund") or verb(first.lower(), "base")
+    if thing.startswith("and "):
+        return said
     if base is not None and thing and (base in _ACTS or how_to != said):
-        return f"When {gerund(base)} {in_first_person(thing)}"
-    return "" if how_to != said else f"About {said}"
+        return f"when {gerund(base)} {in_first_person(thing)}"
+    return "" if how_to != said else said
 
 
-def _stem(word: str) -> str:
-    return re.sub(r"(?:ies|es|s|ing|ed)$", "", word)
+def _stems(text: str) -> set[str]:
+    said = [word for word in content_words(text) if word not in _SAYS_NOTHING]
+    return {re.sub(r"(?:ies|es|s|ing|ed)$", "", word) for word in said}

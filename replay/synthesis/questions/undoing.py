@@ -8,16 +8,26 @@ place; one that asks the same of something else is cut to "And a node?"; a reaso
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from replay.synthesis.questions.fact import DocumentFact, QuestionTopic
+from replay.coreference.reading.words import word_set
+from replay.synthesis.questions.fact import DocumentFact, QuestionSetting, QuestionTopic, opened_by
 
-Way = Literal["pronoun", "possessive", "demonstrative", "ellipsis", "ordinal", "why", "setting"]
+Way = Literal["pronoun", "possessive", "demonstrative", "ellipsis", "ordinal", "why", "setting", "else"]
 
 _PLACES = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 _SPEAKS_OF_A_PERSON = re.compile(r"\b(?:he|she|his|her|him)\b", re.IGNORECASE)
+_PERSONS = word_set(
+    """
+    manager director analyst lead head owner user admin administrator developer engineer designer person
+    employee contractor customer client member maintainer author reviewer moderator teacher instructor
+    student patient doctor nurse parent child officer president secretary contributor applicant candidate
+    colleague teammate recruiter interviewer volunteer participant seller buyer
+    supervisor trainer guest visitor speaker host buddy mentor
+    """
+)
 _OWNED = re.compile(r"(?P<lead>.*)\bthe (?P<thing>[a-z -]+) of $")
 _JOINED = re.compile(r"^(?:What happens|What should I do) (?P<word>if|when|once) \{\}\?$")
 
@@ -57,6 +67,14 @@ def lean_on(fact: DocumentFact, before: DocumentFact, depth: int) -> Iterator[Qu
         question = "Why not?" if fact.is_denied else "Why?"
         yield _left_out(fact, question, "why", fact.question.removesuffix("?"), depth)
         return
+    if fact.more_of:
+        follows = fact.more_of == before.question and fact.section.id == before.section.id
+        if follows and fact.topic is not None:
+            does = "do" if fact.topic.is_plural else "does"
+            pronoun = _pronoun(fact) or fact.topic.text
+            question = f"What else {does} {pronoun} do?"
+            yield _refer(fact, question, "else", len("What "), "else", before.act, depth)
+        return
     if fact.place and before.kind == "list" and fact.list_start == before.list_start:
         if fact.place <= len(_PLACES) and fact.section.id == before.section.id:
             said = f"the {_PLACES[fact.place - 1]} one"
@@ -79,7 +97,12 @@ def lean_on(fact: DocumentFact, before: DocumentFact, depth: int) -> Iterator[Qu
         start, word = len(owned["lead"]), "their" if topic.is_plural else "its"
         question = f"{owned['lead']}{word} {owned['thing']}{fact.question[topic.start + len(topic.text) :]}"
         yield _refer(fact, question, "possessive", start, word, topic.text, depth)
-    elif same and fact.question != f"What is {topic.text}?" and (pronoun := _pronoun(fact)):
+    elif (
+        same
+        and fact.kind != "difference"
+        and fact.question != f"What is {topic.text}?"
+        and (pronoun := _pronoun(fact))
+    ):
         yield _put(fact, pronoun, "pronoun", depth)
     noun = _general_noun(topic)
     if noun and (same or _is_only(topic, noun, f"{before.question} {before.answers[0]}")):
@@ -113,9 +136,16 @@ def _left_out(fact: DocumentFact, question: str, way: Way, antecedent: str, dept
     return _refer(fact, question, way, len(question) - 1, "", antecedent, depth)
 
 
-def leave_out_setting(fact: DocumentFact, depth: int) -> QuestionForm:
-    """Return *fact* asked without its setting, which was said at *depth*."""
-    return _refer(fact, fact.question, "setting", len(fact.question) - 1, "", fact.setting, depth)
+def in_setting(fact: DocumentFact, said: Mapping[QuestionSetting, int]) -> QuestionForm:
+    """Return *fact* asked without those of its settings that were *said*, each with the depth where."""
+    unsaid = [one.text for one in fact.settings if not one.is_told and one not in said]
+    question = opened_by(fact.question, unsaid)
+    left_out = [
+        _refer(fact, question, "setting", len(question) - 1, "", one.text, depth).references[0]
+        for one, depth in said.items()
+        if not one.is_told
+    ]
+    return QuestionForm(fact=fact, question=question, references=tuple(left_out))
 
 
 def _refer(
@@ -133,6 +163,8 @@ def _pronoun(fact: DocumentFact) -> str:
     assert topic is not None
     if topic.is_plural:
         return "they"
+    if _PERSONS & set(re.findall("[a-z]+", topic.text.lower())):
+        return ""
     may_be_a_person = topic.text[:1].isupper() and all(
         word[:1].isupper() and word.isalpha() for word in topic.text.split()
     )

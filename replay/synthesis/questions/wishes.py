@@ -16,7 +16,7 @@ def wish_of(said: str) -> str | None:
     """Return the verb phrase *said* as somebody says it who wants to do it, None for what is none."""
     words = said.split()
     first = words[0].lower()
-    if verb(first, "base") is None or first in ("see", "learn", "summarize", "be", "avoid"):
+    if verb(first, "base") is None or first in ("see", "learn", "summarize", "be", "avoid", "help"):
         return None
     if points(said) or " but " in said or "not want" in said:
         return None
@@ -29,6 +29,8 @@ def is_doing(main: str) -> bool:
     """Return whether *main* says what to do: an imperative, or what "you" can, should or must."""
     words = main.removeprefix("please ").split()
     low = [word.lower().strip(",.") for word in words[:4]]
+    if low[:1] == ["you'll"] or low[:1] == ["you’ll"]:
+        return low[1:3] in (["need", "to"], ["have", "to"])
     if low[:1] == ["you"]:
         return len(low) > 2 and low[1] in _OFFERS and low[2] not in _NO_ACTS
     if not low or low[0] in ("see", "refer", "read", "check"):

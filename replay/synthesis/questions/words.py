@@ -31,7 +31,8 @@ LEANING = word_set(
     """
     this that these those it they them he she him her his hers its their theirs itself themselves such
     same other others another former latter above below following previous next here there one ones we us
-    our ours i me my so then earlier later aforementioned respective else either neither instead otherwise
+    our ours i i've i'm i'll i'd we've we're we'll we'd me my so then earlier later
+    aforementioned respective else either neither instead otherwise
     """
 )
 """Words that make a text lean on what stands around it."""

@@ -12,6 +12,7 @@ from replay.scorers.checks.kinds import BadExpectationError, check_of
 from replay.testing.turns import turn
 from tests.data_tables import from_table
 from tests.scorers.checks.looking import calling, look, look_at
+from tests.scorers.turns import INVALID, NOT_JUDGED, VALID
 
 ORDER = '{"id": 17, "state": "sent", "lines": [{"sku": "a"}], "note": null}'
 
@@ -175,3 +176,21 @@ def test_what_only_sounds_like_a_refusal_is_none(answer):
 @from_table
 def test_asking_back_is_a_question_or_a_request_at_the_end_and_no_offer(answer, asks):
     assert look("asks_back", asks, answer).passed
+
+
+@pytest.mark.parametrize(
+    ("wanted", "verdicts", "passed"),
+    [
+        (True, [INVALID], True),
+        (True, [VALID], False),
+        (False, [VALID], True),
+        (False, [INVALID], False),
+        (True, [VALID, INVALID], True),
+        (False, [VALID, INVALID], False),
+        (True, [INVALID, NOT_JUDGED], None),
+        (True, [None], None),
+    ],
+)
+def test_the_verdict_on_a_question_is_held_against_what_is_known(wanted, verdicts, passed):
+    records = [turn("It is.", depth=depth, drift=drift) for depth, drift in enumerate(verdicts, 1)]
+    assert look_at("drifts", wanted, *records).passed is passed

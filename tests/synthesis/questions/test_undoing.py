@@ -1,9 +1,12 @@
 """Questions that lean on others: what stands for what is known."""
 
+from dataclasses import replace
+
 from replay.synthesis.documents.document import SourceSection, SourceSentence
-from replay.synthesis.questions.fact import DocumentFact, QuestionTopic
+from replay.synthesis.questions.fact import DocumentFact, QuestionSetting, QuestionTopic
 from replay.synthesis.questions.sentences import facts_of
-from replay.synthesis.questions.undoing import lean_on, leave_out_setting
+from replay.synthesis.questions.settings import settings_of
+from replay.synthesis.questions.undoing import in_setting, lean_on
 from tests.data_tables import from_table
 from tests.synthesis.questions.test_sentences import KNOWN
 
@@ -84,10 +87,31 @@ def test_a_person_is_no_it():
 
 
 def test_a_setting_is_left_out_where_it_was_said():
-    fact = made("Is a key needed?", kind="yes-no", setting="About TLS")
-    form = leave_out_setting(fact, 2)
-    assert (form.question, fact.standalone, form.way) == (
-        "Is a key needed?",
-        "About TLS: Is a key needed?",
-        "setting",
+    page = QuestionSetting(text="TLS", key="tls.md", is_told=False)
+    heading = QuestionSetting(text="when joining a node", key="tls.md#Joining a node", is_told=False)
+    fact = made("Is a key needed?", kind="yes-no", settings=(page, heading))
+    assert fact.standalone == "About TLS: when joining a node, is a key needed?"
+    form = in_setting(fact, {page: 2})
+    assert (form.question, form.way) == ("When joining a node, is a key needed?", "setting")
+    assert in_setting(fact, {page: 2, heading: 3}).question == "Is a key needed?"
+
+
+@from_table
+def test_a_page_is_named_where_the_question_does_not_name_it(title, heading, question, settings):
+    section = SourceSection(id="a.md#1", headings=(title, heading), text="Yes.", start=0, end=4, blocks=())
+    fact = replace(made(question, kind="yes-no"), section=section)
+    assert [one.text for one in settings_of(fact, title, "docs/agents/a.md") if not one.is_told] == settings
+
+
+def test_more_that_a_thing_does_is_asked_for_by_what_else():
+    first = made("What does the agent do?", topic="the agent", kind="effect", act="storing a copy")
+    question = "Besides storing a copy, what does the agent do?"
+    more = made(question, topic="the agent", kind="effect", more_of=first.question)
+    (form,) = lean_on(more, first, 1)
+    assert (form.question, form.way, form.references[0].antecedent) == (
+        "What else does it do?",
+        "else",
+        "storing a copy",
     )
+    assert form.fact.standalone == question
+    assert not list(lean_on(more, made("Is the agent small?", topic="the agent", kind="yes-no"), 1))

@@ -1,0 +1,38 @@
+"""What documents carry: comparisons and "what else" only where the answer is exact."""
+
+from replay.synthesis.documents.read import read_documents
+from replay.synthesis.pool import pool_of
+from tests.data_tables import from_table
+
+TWO_EFFECTS = """# Agents
+
+The backup agent copies each folder of a team. The backup agent informs the owner. A copy can be moved.
+"""
+
+
+def asked(folder, text):
+    (folder / "page.md").write_text(text, "utf-8")
+    facts = [fact for area in pool_of(read_documents([folder]), least=1).areas for fact in area.facts]
+    return {fact.question: fact for fact in facts}
+
+
+@from_table
+def test_rows_are_compared_where_both_have_a_number_of_one_unit(header, cells, question, answer, tmp_path):
+    rows = "".join(
+        f"| {name} | {cell} | x |\n" for name, cell in zip(("Basic", "Family"), cells, strict=True)
+    )
+    page = f"# Plans\n\n| Plan | {header} | Other |\n|---|---|---|\n{rows}"
+    found = {one: fact for one, fact in asked(tmp_path, page).items() if fact.kind == "difference"}
+    assert {one: fact.answers for one, fact in found.items()} == ({question: (answer,)} if question else {})
+
+
+def test_the_second_thing_that_something_does_is_what_else_it_does(tmp_path):
+    found = asked(tmp_path, TWO_EFFECTS)
+    more = found["Besides copying each folder of a team, what does the backup agent do?"]
+    assert more.answers[0] == "The backup agent informs the owner."
+    assert more.more_of in found
+
+
+def test_of_three_things_nobody_says_which_one_is_meant(tmp_path):
+    found = asked(tmp_path, TWO_EFFECTS + "\nThe backup agent deletes a copy after a week.\n")
+    assert not any(fact.more_of or fact.kind == "effect" for fact in found.values())
