@@ -280,7 +280,7 @@ def facts_of_heading(section: SourceSection, paragraphs: Sequence[SourceParagrap
     said = re.sub(r"^(?:How to|Step \d+:?|\d+\.)\s+", "", section.headings[-1]).strip(" .:")
     first, _, thing = said.partition(" ")
     base = verb(first.lower(), "gerund") or verb(first.lower(), "base")
-    if base is None or not thing or "," in thing or " and " in thing:
+    if base is None or not thing or "," in thing or " and " in f" {thing}":
         return
     do = wish_of(f"{base} {thing}")
     opening = paragraphs[0].sentences[0]

@@ -62,7 +62,7 @@ def test_a_pdf_is_read_with_its_lines_mended(tmp_path):
     (document,) = read_documents([tmp_path / "a.pdf"])
     assert isinstance(document, SourceDocument)
     (section,) = document.sections
-    assert section.headings == ("The manual",)
+    assert (document.title, section.headings) == ("The manual", ("The manual",))
     assert section.text.split("\n") == [
         "This manual is about the installation of it. It takes a minute.",
         "It is free (for you).",
