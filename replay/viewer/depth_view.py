@@ -26,8 +26,10 @@ from replay.report.charts import (
     value_cell,
     with_bands_note,
 )
+from replay.report.columns import LAYOUTS, TextColumn
 from replay.report.depth_charts import MOST_DEPTHS, deepest, latency_charts, question_chart, score_chart
 from replay.report.numbers import count_text, number, with_unit
+from replay.report.run_tables import turn_group_columns
 from replay.scorers.scorer import SHARE
 from replay.statistics.group import Group, groups_in_order
 from replay.statistics.pass_curves import PassCurve
@@ -161,6 +163,8 @@ class DepthView:
     switches: Switches
     charts: tuple[Chart, ...]
     left_out: str | None
+    tables: Sequence[tuple[str, Sequence[TextColumn]]]
+    """Scores by what the data say of questions, by title."""
     checks: Sequence[ChecksByDepth]
 
 
@@ -176,6 +180,9 @@ def depth_view(numbers: RunNumbers) -> DepthView:
     return DepthView(
         switches=switches(report.table.columns, [one.group for one in report.table.groups]),
         charts=tuple(charts),
+        tables=[
+            (f"By {one.by}", turn_group_columns(one, report.table, LAYOUTS[0])) for one in report.turn_groups
+        ],
         checks=list(checks_by_depth(report.checks, numbers.broken)),
         left_out=f"Depths {MOST_DEPTHS + 1} to {depth} are not drawn." if depth > MOST_DEPTHS else None,
     )
