@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from pathlib import PurePath
@@ -38,6 +38,10 @@ _LEANING_ANSWER = re.compile(
     r"|\b(?:this|that|these|the|previous|next) steps?\b|\bstep \d",
     re.IGNORECASE,
 )
+_BROKEN = re.compile(
+    r"\bbe(?: \w+)? be\b|^How do I \w+ and \w+ing\b|\ba (?:[A-Z]\w+ )?[A-Z]\w+[^s\W]s (?:is|has)\b"
+)
+"""What no question has: "only be accessed" twice, "import and exporting", "a Service Accounts is"."""
 _POINTING = re.compile(r"\b(?:this|these|here)\b", re.IGNORECASE)
 _SUPPOSES = re.compile(
     r"\b(?:if|when|whether|either|may|might|could|suppose|assum\w+|such as|causes?|scenarios?|examples?"
@@ -85,14 +89,14 @@ def pool_of(documents: Iterable[SourceDocument], *, least: int) -> Pool:
     asked: dict[str, list[DocumentFact]] = defaultdict(list)
     of_folder: dict[str, list[tuple[SourceDocument, list[DocumentFact]]]] = defaultdict(list)
     every = list(documents)
-    shared = _shared_nouns(every)
+    shared, titles = _shared_nouns(every), _shared_titles(every)
     for document in every:
         pool.sections += len(document.sections)
         headed = (
             () if len(every) >= FEW_DOCUMENTS else tuple(h for one in document.sections for h in one.headings)
         )
         known = vocabulary((document.title, *headed), _sentences(document), shared)
-        found = list(_facts_of_document(document, known, pool.rejected))
+        found = list(_facts_of_document(document, known, pool.rejected, titles))
         for fact in found:
             asked[_normal(fact.standalone)].append(fact)
         of_folder[str(PurePath(document.path).parent)].append((document, found))
@@ -195,15 +199,26 @@ def _sentences(document: SourceDocument) -> Iterator[SourceSentence]:
                     yield from paragraph.sentences
 
 
+def _shared_titles(documents: Iterable[SourceDocument]) -> set[str]:
+    """Return the titles that documents of several folders have."""
+    places: dict[str, set[PurePath]] = defaultdict(set)
+    for document in documents:
+        places[document.title].add(PurePath(document.path).parent)
+    return {title for title, folders in places.items() if len(folders) > 1}
+
+
 def _facts_of_document(
-    document: SourceDocument, known: Vocabulary, rejected: Counter[str]
+    document: SourceDocument, known: Vocabulary, rejected: Counter[str], shared: AbstractSet[str]
 ) -> Iterator[DocumentFact]:
     for section in document.sections:
         if _size(section) < SMALLEST_PASSAGE:
             rejected["passage too thin"] += 1
             continue
         for bare in _facts_of_section(section, known):
-            fact = replace(bare, settings=settings_of(bare, document.title, document.path))
+            fact = replace(
+                bare,
+                settings=settings_of(bare, document.title, document.path, is_shared=document.title in shared),
+            )
             reason = _fault(fact)
             if reason:
                 rejected[reason] += 1
@@ -264,6 +279,8 @@ def _fault(fact: DocumentFact) -> str:
         raise ValueError(f"{fact.section.id}: the answer to {question!r} does not stand at {fact.start}")
     if len(question.split()) > LONGEST_QUESTION:
         return "question too long"
+    if _BROKEN.search(question) or (question.startswith("Where") and " in terms of " in answer):
+        return "the sentence was misread"
     points = fact.kind in ("procedure", "condition") and _POINTING.search(answer)
     if points or _LEANING_ANSWER.search(answer):
         return "the answer leans on what stands around it"

@@ -37,21 +37,27 @@ _ACTS = word_set(
 _HOW_TO = re.compile(r"^(?:how (?:to|do i|do you|can i|can you)) ", re.IGNORECASE)
 
 
-def settings_of(bare: DocumentFact, title: str, path: str) -> tuple[QuestionSetting, ...]:
+def settings_of(
+    bare: DocumentFact, title: str, path: str, *, is_shared: bool = False
+) -> tuple[QuestionSetting, ...]:
     """
     Return what tells where *bare* belongs, outermost first: its document, then the heading it stands under.
 
-    A document whose title says nothing ("Overview") is told by its folder. Headings that say nothing are left
+    A document whose title says nothing ("Overview") is told by its folder, and one whose title is shared with
+    documents elsewhere ("Implementation") by both. Headings that say nothing are left
     out, and so are both where it asks of something with a name.
     """
     if _names_its_topic(bare):
         return ()
     asked = _stems(bare.question)
+    below = [one for one in bare.section.headings if one != title]
+    folder = re.sub(r"[_-]", " ", PurePath(path).parent.name)
     if not _setting(title):
-        title = re.sub(r"[_-]", " ", PurePath(path).parent.name)
+        title = folder
+    elif is_shared and _setting(folder) and not _stems(folder) <= _stems(title):
+        title = f"{folder} {title}"
     page = _setting(title)
     found = [QuestionSetting(text=page, key=path, is_told=_tells(asked, title))] if page else []
-    below = [one for one in bare.section.headings if one != title]
     heading = next((one for one in reversed(below) if _setting(one)), "")
     if heading and not _stems(heading) <= _stems(title):
         told = any(_tells(asked, one) for one in below)

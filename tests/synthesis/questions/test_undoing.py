@@ -103,6 +103,13 @@ def test_a_page_is_named_where_the_question_does_not_name_it(title, heading, que
     assert [one.text for one in settings_of(fact, title, "docs/agents/a.md") if not one.is_told] == settings
 
 
+def test_a_title_that_several_folders_have_is_told_with_its_folder():
+    section = SourceSection(id="a.md#1", headings=("Usage notes",), text="Yes.", start=0, end=4, blocks=())
+    fact = replace(made("Is a key needed?", kind="yes-no"), section=section)
+    told = settings_of(fact, "Implementation", "docs/step-indicator/a.md", is_shared=True)
+    assert [one.text for one in told] == ["step indicator Implementation"]
+
+
 def test_more_that_a_thing_does_is_asked_for_by_what_else():
     first = made("What does the agent do?", topic="the agent", kind="effect", act="storing a copy")
     question = "Besides storing a copy, what does the agent do?"
