@@ -15,7 +15,7 @@ systems: [{name: bot, adapter: extractive}]
 policies: [{pred: {detect: false}}]
 scorers: [em]
 """
-NOTE = "bot: 1 of 1 answers came from the cache"
+NOTE = "bot: 1 of 1 answer came from the cache"
 
 
 @pytest.fixture

@@ -228,7 +228,7 @@ def test_a_turn_that_is_recorded_twice_is_a_mistake():
 def test_records_must_be_among_the_conversations():
     with pytest.raises(RunError, match="not among the conversations"):
         table([turn()], {"c2": 1})
-    with pytest.raises(RunError, match="it has 1 turns"):
+    with pytest.raises(RunError, match="it has 1 turn;"):
         table([turn(depth=2)], {"c1": 1})
 
 

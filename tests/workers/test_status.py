@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from replay.report.numbers import count_text
 from replay.results.run import Run
 from replay.runs import following
 from replay.runs.launch import run_async
@@ -98,7 +99,7 @@ async def test_one_that_was_lost_is_said_to_be(tmp_path, monkeypatch, at_once):
     ]
     assert watching._line().endswith(", 2 play (0 + 0/s), 1 lost")
     assert sum(one[2] for one in watching.looks[-1]) == len(run.records()) == 18
-    assert on_the_page(run)[f"Played by {name}"] == f"{turns} turns, lost"
+    assert on_the_page(run)[f"Played by {name}"] == f"{count_text(turns, 'turn')}, lost"
 
 
 async def test_a_run_of_one_process_says_nothing_of_it(tmp_path):
