@@ -42,6 +42,8 @@ _BROKEN = re.compile(
     r"\bbe(?: \w+)? be\b|^How do I \w+ and \w+ing\b|\ba (?:[A-Z]\w+ )?[A-Z]\w+[^s\W]s (?:is|has)\b"
 )
 """What no question has: "only be accessed" twice, "import and exporting", "a Service Accounts is"."""
+_NO_PLACE = re.compile(r"\bin (?:terms of|an? (?:\w+ )?(?:way|manner|fashion|order))\b")
+_VAGUE = re.compile(r"What (?:does|do|can) (?:[\w.-]+ ){1,4}(?:use|provide|offer|support|allow)\?")
 _POINTING = re.compile(r"\b(?:this|these|here)\b", re.IGNORECASE)
 _SUPPOSES = re.compile(
     r"\b(?:if|when|whether|either|may|might|could|suppose|assum\w+|such as|causes?|scenarios?|examples?"
@@ -279,8 +281,10 @@ def _fault(fact: DocumentFact) -> str:
         raise ValueError(f"{fact.section.id}: the answer to {question!r} does not stand at {fact.start}")
     if len(question.split()) > LONGEST_QUESTION:
         return "question too long"
-    if _BROKEN.search(question) or (question.startswith("Where") and " in terms of " in answer):
+    if _BROKEN.search(question) or (question.startswith("Where") and _NO_PLACE.search(answer)):
         return "the sentence was misread"
+    if _VAGUE.fullmatch(question):
+        return "too broad"
     points = fact.kind in ("procedure", "condition") and _POINTING.search(answer)
     if points or _LEANING_ANSWER.search(answer):
         return "the answer leans on what stands around it"

@@ -36,3 +36,17 @@ def test_the_second_thing_that_something_does_is_what_else_it_does(tmp_path):
 def test_of_three_things_nobody_says_which_one_is_meant(tmp_path):
     found = asked(tmp_path, TWO_EFFECTS + "\nThe backup agent deletes a copy after a week.\n")
     assert not any(fact.more_of or fact.kind == "effect" for fact in found.values())
+
+
+BROAD = """# Archives
+
+The threat model is defined in terms of what each adversary can achieve. A copy of a record is stored in a
+secure way. The archive provides a lamp with a lens. The archive covers the years from 1850 to 1990. A reader
+can ask for three records at once.
+"""
+
+
+def test_what_says_in_which_way_says_no_place_and_some_questions_are_too_broad(tmp_path):
+    found = asked(tmp_path, BROAD)
+    assert "What does the archive cover?" in found
+    assert not any(one.startswith("Where") or one == "What does the archive provide?" for one in found)

@@ -30,10 +30,11 @@ _ACTS = word_set(
     """
     install configure set create add remove update upgrade enable disable use run build deploy connect
     delete start stop restart change manage write test make reload migrate install
-    secure publish choose get send receive move rename restore join
+    publish choose get send receive move rename restore join
     """
 )
 """Verbs that open a heading and hardly ever are nouns or adjectives there."""
+_NUMBERED = re.compile(r"(?:section|chapter|part|step|appendix|figure|table) \w{1,2}\b", re.IGNORECASE)
 _HOW_TO = re.compile(r"^(?:how (?:to|do i|do you|can i|can you)) ", re.IGNORECASE)
 
 
@@ -85,14 +86,20 @@ def _setting(heading: str) -> str:
     """Return *heading* as it is said before a question ("when joining a node"); empty if it says nothing."""
     said = heading.strip(" .:?!`")
     words = said.split()
-    if not words or len(words) > LONGEST_HEADING or points(said) or not re.match(r"[A-Za-z]", said):
+    if (
+        not words
+        or len(words) > LONGEST_HEADING
+        or points(said)
+        or not re.match(r"[A-Za-z]", said)
+        or _NUMBERED.match(said)
+    ):
         return ""
     if all(word.lower().strip(",()") in _SAYS_NOTHING for word in words) or heading.strip().endswith("?"):
         return ""
     how_to = _HOW_TO.sub("", said)
     first, _, thing = how_to.partition(" ")
     base = verb(first.lower(), "gerund") or verb(first.lower(), "base")
-    if thing.startswith("and "):
+    if thing.startswith(("and ", "of ")):
         return said
     if base is not None and thing and (base in _ACTS or how_to != said):
         return f"when {gerund(base)} {in_first_person(thing)}"
