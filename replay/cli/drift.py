@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from replay.cli.output import echo
+from replay.cli.output import count_along, echo
 
 if TYPE_CHECKING:
     from replay.core.conversation import Conversation
@@ -90,7 +90,8 @@ def _write_drift(
     from replay.report.numbers import count_text
     from replay.runs.logged_drift import drift as judged
 
-    found = judged(gold, logs, drift=section)
+    with count_along("judging conversations") as on_progress:
+        found = judged(gold, logs, drift=section, on_progress=on_progress)
     write_lines(map(json_line, found.rows()), out)
     echo("depth  questions  judged  invalid  invalid %", err=True)
     for row in found.by_depth():
@@ -114,7 +115,8 @@ def _write_leaning(logs: list[Conversation], section: dict[str, Any], out: Path 
     from replay.runs.logged_leaning import leaning
     from replay.statistics.interval import Interval, UndefinedNumber
 
-    found = leaning(logs, drift=section)
+    with count_along("reading conversations") as on_progress:
+        found = leaning(logs, drift=section, on_progress=on_progress)
     write_lines(map(json_line, found.rows()), out)
     echo("depth  questions  judged  lean on an answer  at risk  at risk %  95 % interval", err=True)
     for row in found.by_depth():

@@ -6,6 +6,8 @@ import codecs
 import io
 import json
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from replay.core.errors import InputError
@@ -38,6 +40,17 @@ def open_console(*, stderr: bool = False) -> Console:
     from replay.report.printing import VisibleConsole
 
     return VisibleConsole(file=unwrap_stream(sys.stderr if stderr else sys.stdout))
+
+
+@contextmanager
+def count_along(what: str) -> Iterator[Callable[[int, int], None]]:
+    """Yield what is told how many of how many are done; on a terminal, standard error says so meanwhile."""
+    console = open_console(stderr=True)
+    if not console.is_terminal:
+        yield lambda done, of: None
+        return
+    with console.status(what) as status:
+        yield lambda done, of: status.update(f"{what}: {done:,} of {of:,}")
 
 
 def binary_output(*, text: bool = True) -> BinaryIO:

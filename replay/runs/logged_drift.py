@@ -10,7 +10,7 @@ policy ``rewrite``.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -102,7 +102,13 @@ class LoggedDrift:
         return frame.astype({"depth": "Int64"}).rename(columns={"turns": "questions", "edited": "rewritten"})
 
 
-def drift(gold: Any, own: Any, *, drift: Mapping[str, Any] | None = None) -> LoggedDrift:
+def drift(
+    gold: Any,
+    own: Any,
+    *,
+    drift: Mapping[str, Any] | None = None,
+    on_progress: Callable[[int, int], None] = lambda done, of: None,
+) -> LoggedDrift:
     """
     Detect drift in conversations that a system has already answered.
 
@@ -115,6 +121,7 @@ def drift(gold: Any, own: Any, *, drift: Mapping[str, Any] | None = None) -> Log
             ``question``, ``answer``, ...).
         own: The same conversations with the system's answers, given in the same ways.
         drift: The settings of drift detection, as written in a scenario.
+        on_progress: Told after each conversation how many are judged, and of how many.
 
     Returns:
         The verdict on each question, and counts by turn depth.
@@ -125,7 +132,7 @@ def drift(gold: Any, own: Any, *, drift: Mapping[str, Any] | None = None) -> Log
         ResolverError: the resolver failed.
     """
     pairs, left_out = _pairs(list(logged_conversations(gold, "gold")), list(logged_conversations(own, "own")))
-    judging = _judged(pairs, left_out, drift)
+    judging = _judged(pairs, left_out, drift, on_progress)
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -178,12 +185,15 @@ def _pairs(
 
 
 async def _judged(
-    pairs: Sequence[tuple[Conversation, Conversation]], left_out: int, drift: Mapping[str, Any] | None
+    pairs: Sequence[tuple[Conversation, Conversation]],
+    left_out: int,
+    drift: Mapping[str, Any] | None,
+    on_progress: Callable[[int, int], None],
 ) -> LoggedDrift:
     records: list[TurnRecord] = []
     logged: list[Turn] = []
     async with drive("rewrite", drift=drift) as loop:
-        for gold, own in pairs:
+        for done, (gold, own) in enumerate(pairs, 1):
             play = loop.begin(gold)
             for depth, turn in enumerate(own.turns, 1):
                 planned = await loop.plan(play, depth)
@@ -202,6 +212,7 @@ async def _judged(
                 logged.append(turn)
                 # As it was really asked: what the history of the next question is.
                 play.played.append(PlayedTurn(turn=recorded, asked=turn.question, answer=answer))
+            on_progress(done, len(pairs))
         return LoggedDrift(
             records=tuple(records),
             logged=tuple(logged),

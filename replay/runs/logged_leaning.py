@@ -8,7 +8,7 @@ answers that a question leans on (``replay.coreference.leaning``).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -144,7 +144,12 @@ class LoggedLeaning:
         )
 
 
-def leaning(logs: Any, *, drift: Mapping[str, Any] | None = None) -> LoggedLeaning:
+def leaning(
+    logs: Any,
+    *,
+    drift: Mapping[str, Any] | None = None,
+    on_progress: Callable[[int, int], None] = lambda done, of: None,
+) -> LoggedLeaning:
     """
     Say what the questions of conversations lean on, from their recorded history alone.
 
@@ -152,6 +157,7 @@ def leaning(logs: Any, *, drift: Mapping[str, Any] | None = None) -> LoggedLeani
         logs: A file or glob pattern in any format that can be read, conversations, or a DataFrame with the
             columns of the ``csv`` reader (``conversation``, ``question``, ``answer``, ...).
         drift: ``resolver``, ``settings``, ``window``, ``background`` and ``threshold``, as in a scenario.
+        on_progress: Told after each conversation how many are read, and of how many.
 
     Returns:
         What each question leans on, and counts by turn depth.
@@ -170,18 +176,20 @@ def leaning(logs: Any, *, drift: Mapping[str, Any] | None = None) -> LoggedLeani
     with code_may_run():
         resolver = choice.build()
     threshold = strict.THRESHOLD if section.threshold is None else section.threshold
+    conversations = list(logged_conversations(logs, "logs"))
+    questions: list[tuple[Conversation, QuestionLeaning]] = []
+    for done, conversation in enumerate(conversations, 1):
+        found = find_leaning(
+            conversation,
+            resolver,
+            window=section.window,
+            background=section.background,
+            threshold=threshold,
+        )
+        questions += [(conversation, one) for one in found]
+        on_progress(done, len(conversations))
     return LoggedLeaning(
-        questions=tuple(
-            (conversation, one)
-            for conversation in logged_conversations(logs, "logs")
-            for one in find_leaning(
-                conversation,
-                resolver,
-                window=section.window,
-                background=section.background,
-                threshold=threshold,
-            )
-        ),
+        questions=tuple(questions),
         signature=f"coref:{resolver.signature}|leaning:{strict.MODE}-{strict.VERSION}"
         f"|window:{'all' if section.window is None else section.window}|threshold:{threshold:g}",
     )

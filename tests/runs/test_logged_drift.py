@@ -35,7 +35,11 @@ async def test_verdicts_and_wordings_are_those_of_a_run_that_heard_the_same_answ
         run = await play(Fake(*ASTRAY), RewritePolicy(detector=drift), SINGER)
 
     log = logged(*ASTRAY, asked=tuple(r.asked for r in run))
-    found = replay.drift([SINGER], [log], drift={"window": 2})
+    told: list[tuple[int, int]] = []
+    found = replay.drift(
+        [SINGER], [log], drift={"window": 2}, on_progress=lambda done, of: told.append((done, of))
+    )
+    assert told == [(1, 1)]
 
     assert [(r.asked, r.drift) for r in found.records] == [(r.asked, r.drift) for r in run]
     assert "rewritten" in {r.edit for r in run}

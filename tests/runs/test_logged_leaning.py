@@ -61,6 +61,12 @@ def test_the_summary_says_how_many_how_far_back_and_where_most() -> None:
     assert replay.leaning([PLAIN]).summary() == "0 of 3 questions (0 %) lean on an earlier answer."
 
 
+def test_each_conversation_is_told_once_it_is_read() -> None:
+    told: list[tuple[int, int]] = []
+    replay.leaning([WRITER, PLAIN], on_progress=lambda done, of: told.append((done, of)))
+    assert told == [(1, 2), (2, 2)]
+
+
 @pytest.mark.parametrize("setting", ["mode", "semantic"])
 def test_settings_that_need_a_second_history_are_refused(setting) -> None:
     value = {"mode": "hard", "semantic": {}}[setting]
