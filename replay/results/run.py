@@ -5,14 +5,12 @@ A run that has been played, or is still being played: its records, its scores, i
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import msgspec
 
 from replay.core.check_result import CheckResult
 from replay.core.conversation import Conversation
@@ -38,7 +36,6 @@ if TYPE_CHECKING:
     from replay.scorers.judges.judge import Case
     from replay.scorers.judges.tally import JudgeSummary
     from replay.statistics.attribution import GapAttribution
-    from replay.statistics.depth_table import DepthTable
     from replay.statistics.failure_reasons import FailureReason
     from replay.statistics.interval import IntervalMethod
     from replay.statistics.load.load_summary import LoadSummary
@@ -279,73 +276,27 @@ class Run:
 
     def report(self, *, resamples: int = 1000, method: IntervalMethod = "t") -> Report:
         """Return all that a report shows, with *resamples* samples for intervals of the kind *method*."""
-        with self.opened_once() as run:
-            return run._report(resamples, method)
+        from replay.results.run_report import run_report
+
+        with self.opened_once() as run, run._opened() as store:
+            records, columns = run._outlined()
+            return run_report(
+                store,
+                records,
+                columns,
+                with_user=run.policies_with_user(),
+                failures=run.failures(),
+                lags=run.state().lags,
+                signatures=run.signatures(),
+                resamples=resamples,
+                method=method,
+            )
 
     def policies_with_user(self) -> set[str]:
         """Return the labels of the policies under which a user may word turns that were recorded."""
         with self._opened() as store:
             signatures = version_signatures(played_by(store))
         return {name for name, one in signatures.items() if one.startswith("policy:react")}
-
-    def _report(self, resamples: int, method: IntervalMethod) -> Report:
-        from replay.results.human_scores import people_of
-        from replay.results.recorded import recorded_turns
-        from replay.results.report_numbers import run_repeats, wording_agreements
-        from replay.results.run_notes import run_notes
-        from replay.statistics.checks import count_checks
-        from replay.statistics.group import Group
-        from replay.statistics.interventions import Control, count_interventions
-        from replay.statistics.paired import policy_gaps
-        from replay.statistics.recorded import count_recorded
-        from replay.statistics.run_numbers import Report, hidden_points
-        from replay.statistics.script_survival import script_survival
-        from replay.statistics.server_times import ServerTimedTurn, count_server_times
-        from replay.statistics.simulations import count_simulations
-        from replay.statistics.turn_groups import turn_groups
-
-        records, columns = self._outlined()
-        judged = self.judged()
-        with_user = self.policies_with_user()
-        with self._opened() as store:
-            notes = (*run_notes(store, judged), *stored_scorers(store).remarks)
-            people = people_of(store)
-            checks = count_checks(store.checks())
-            recorded = count_recorded(recorded_turns(store))
-            wording = wording_agreements(store.rewritten())
-            server = count_server_times(
-                ServerTimedTurn(Group(system, policy), depth, latency_s, ttft_s, said)
-                for system, policy, depth, latency_s, ttft_s, said in store.server_times()
-            )
-            found = store.recorded_answers() if with_user else []
-            controls: dict[Group, Control] = {
-                Group(system, policy): "recorded" if is_first else "references"
-                for system, policy, is_first in found
-            }
-            repeats = run_repeats(store, records, columns, resamples=resamples, method=method)
-        seed = self._needed("seed")
-        signatures = self.signatures()
-        gaps = policy_gaps(records, columns, resamples=resamples, seed=seed, method=method)
-        return Report(
-            table=self._table(records, columns, resamples, method),
-            gaps=tuple(gaps),
-            hidden=hidden_points(gaps, records, columns, resamples=resamples, seed=seed, method=method),
-            wording=wording,
-            failures=self.failures(),
-            loop_lag_s={system: lag.p99_s for system, lag in self.state().lags.items()},
-            signatures=signatures,
-            remarks=notes,
-            judges=tuple(msgspec.to_builtins(one) for one in judged),
-            repeats=repeats,
-            interventions=count_interventions(records, with_user, controls),
-            simulations=count_simulations(records, self.endings()),
-            survival=script_survival(records),
-            turn_groups=turn_groups(records, columns, resamples=resamples, seed=seed, method=method),
-            people=people,
-            server=server,
-            checks=checks if checks.rows else None,
-            recorded=recorded,
-        )
 
     def scored_run(self, name: str) -> ScoredRun:
         """Return the run's records, scores and checks for a comparison, in which it is called *name*."""
@@ -394,38 +345,17 @@ class Run:
 
     def depth_table(self, *, resamples: int = 1000, method: IntervalMethod = "t") -> pd.DataFrame:
         """Return the depth table as a tidy frame; see ``DepthTable.to_frame`` for its columns."""
-        return self._table(*self._outlined(), resamples, method).to_frame()
+        from replay.results.run_report import run_table
+
+        records, columns = self._outlined()
+        with self._opened() as store:
+            return run_table(store, records, columns, resamples=resamples, method=method).to_frame()
 
     def turns(self) -> pd.DataFrame:
         """Return one row per turn with the columns of ``replay.statistics.turn_frame.turn_columns``."""
         from replay.statistics.turn_frame import turns_frame
 
         return turns_frame(*self.scored())
-
-    def _table(
-        self,
-        records: Sequence[TurnRecord],
-        columns: Mapping[str, ScoreColumn],
-        resamples: int,
-        method: IntervalMethod,
-    ) -> DepthTable:
-        from replay.results.human_scores import BY_PEOPLE
-        from replay.results.report_numbers import play_lengths
-        from replay.statistics.depth_table import depth_table
-
-        with self._opened() as store:
-            seed, asked, has_goals = store.needed("seed"), store.fact("ask"), store.has_goals()
-            lengths = play_lengths(store, records)
-        return depth_table(
-            records,
-            columns,
-            lengths,
-            only_last=asked == "last",
-            by_all=asked != BY_PEOPLE and not has_goals,
-            resamples=resamples,
-            seed=seed,
-            method=method,
-        )
 
 
 def newest_run(runs: Path) -> Path:
