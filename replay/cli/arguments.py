@@ -1,14 +1,19 @@
-"""What several verbs share: arguments and options."""
+"""What several verbs share: arguments, options, and consent to what others' runs would do here."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from replay.cli.output import echo
+from replay.cli.output import echo, open_console
 from replay.report import LEAST_CHARS
+
+if TYPE_CHECKING:
+    from replay.core.safety.provenance import UntrustedActions
+
 
 ScenarioArgument = Annotated[
     str,
@@ -173,3 +178,31 @@ def choose_token(token_env: str | None, no_token: bool, danger: str) -> str | No
         echo(f"warning: no token: {danger}", err=True)
         return None
     return new_token() if token_env is None else token_from(token_env)
+
+
+AllowOption = Annotated[
+    bool,
+    typer.Option(
+        "--allow-code",
+        help="Of a run that you didn't begin on this machine: do what it names, without asking.",
+    ),
+]
+
+
+def ask_consent(actions: UntrustedActions | None, *, allow_code: bool) -> None:
+    """
+    Go on if the user says so, on a terminal, or said so by ``--allow-code``.
+
+    Raises:
+        RunError: there is nobody to ask.
+        typer.Exit: the user says no.
+    """
+    from replay.core.safety.provenance import check_consent
+
+    if not actions or allow_code or not (sys.stdin.isatty() and open_console(stderr=True).is_terminal):
+        check_consent(actions, allow_code=allow_code, say="--allow-code")
+        return
+    echo(*actions.text().split("\n"), err=True)
+    if not typer.confirm("Do you trust where it came from?", default=False, err=True):
+        echo("nothing was done", err=True)
+        raise typer.Exit(2)

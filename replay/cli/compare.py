@@ -97,7 +97,7 @@ def compare(
     are too few for any difference in such a score to be significant.
     """
 
-    from replay.cli.asserting import UNDECIDED, exit_code
+    from replay.cli.playing import UNDECIDED, exit_code
     from replay.report.findings import gate_lines
     from replay.report.markdown import comparison_markdown
     from replay.report.pairing import two_names

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from replay.cli.arguments import JsonOption
-from replay.cli.near_misses import Verb
 from replay.cli.output import echo, echo_json, open_console
-from replay.cli.verb_help import VERB_HELP, PanelGroup
+from replay.cli.verb_help import VERB_HELP, PanelGroup, Verb
 
 if TYPE_CHECKING:
     from replay.report.document import ReportDocument

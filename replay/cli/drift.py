@@ -86,7 +86,7 @@ def drift(
 def _write_drift(
     gold: list[Conversation], logs: list[Conversation], section: dict[str, Any], out: Path | None
 ) -> None:
-    from replay.cli.json_lines import json_line, write_lines
+    from replay.cli.output import json_line, write_lines
     from replay.report.numbers import count_text
     from replay.runs.logged_drift import drift as judged
 
@@ -111,7 +111,7 @@ def _write_drift(
 
 
 def _write_leaning(logs: list[Conversation], section: dict[str, Any], out: Path | None) -> None:
-    from replay.cli.json_lines import json_line, write_lines
+    from replay.cli.output import json_line, write_lines
     from replay.runs.logged_leaning import leaning
     from replay.statistics.interval import Interval, UndefinedNumber
 

@@ -48,8 +48,7 @@ def report(
 
     Ends with 100 if something that the scenario asserts does not hold.
     """
-    from replay.cli.asserting import exit_code, read_fail_on, show_assertions, show_worse
-    from replay.cli.playing import show
+    from replay.cli.playing import exit_code, read_fail_on, show, show_assertions, show_worse
     from replay.core.errors import InputError
     from replay.results.assertion_results import check_assertions
     from replay.results.run import Run

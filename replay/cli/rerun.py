@@ -8,16 +8,17 @@ import typer
 
 from replay.cli.arguments import (
     RUNS,
+    AllowOption,
     JsonOption,
     JunitOption,
     OnOption,
     RunArgument,
     RunsOption,
     WorkersOption,
+    ask_consent,
     choose_workers,
     run_folder,
 )
-from replay.cli.consent import AllowOption, ask_consent
 from replay.cli.output import echo
 
 

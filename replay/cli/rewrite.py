@@ -69,7 +69,7 @@ def rewrite(
     One JSON line for each question: how it was recorded, how it is rewritten, and what each of its
     mentions refers to. No system is asked anything.
     """
-    from replay.cli.json_lines import json_line, write_lines
+    from replay.cli.output import json_line, write_lines
     from replay.cli.settings import choose_reader
     from replay.coreference.wording.rewriting import MIN_PROBABILITY
     from replay.coreference.wording.standalone import evidence, standalone_questions, with_standalone

@@ -69,12 +69,11 @@ def run(
 
     Ends with 100 if something that the scenario asserts does not hold.
     """
-    from replay.cli.asserting import read_fail_on
-    from replay.cli.playing import play_and_report
+    from replay.cli.playing import play_and_report, read_fail_on
     from replay.core.errors import InputError
     from replay.runs.launch import load_scenario, run_async
+    from replay.scenario.optional_sections import SAME_FROM
     from replay.scenario.reading import with_changes, with_cluster, with_workers
-    from replay.scenario.recorded_section import SAME_FROM
 
     worse = read_fail_on(fail_on)
     if cache is not None and no_cache:

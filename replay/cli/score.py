@@ -8,14 +8,15 @@ import typer
 
 from replay.cli.arguments import (
     RUNS,
+    AllowOption,
     FreshOption,
     JsonOption,
     PlanOption,
     RunArgument,
     RunsOption,
+    ask_consent,
     run_folder,
 )
-from replay.cli.consent import AllowOption, ask_consent
 
 
 def score(
@@ -70,8 +71,8 @@ def score(
     from replay.results.judging import chosen_judges, run_panels
     from replay.results.rescoring import score as score_run
     from replay.results.run import Run
+    from replay.scenario.optional_sections import RecordedSection
     from replay.scenario.reading import read_choices
-    from replay.scenario.recorded_section import RecordedSection
 
     folder = run_folder(run, runs)
     found = Run(folder)

@@ -19,10 +19,8 @@ from typing import NamedTuple
 
 from replay.collecting.addresses import find_addresses, find_cued_addresses, find_post_codes
 from replay.collecting.dates import find_dates
-from replay.collecting.json_keys import find_keyed
-from replay.collecting.kinds import Kind
+from replay.collecting.kinds import Kind, find_keyed, sensitive_parts
 from replay.collecting.person_names import find_names, name_lists
-from replay.collecting.urls import sensitive_parts
 from replay.core.safety.secret_detection import key_spans, looks_random
 
 LATEST_BIRTH = 2012

@@ -33,13 +33,10 @@ from msgspec.structs import replace
 
 from replay.core.conversation import Conversation
 from replay.core.errors import DatasetError
-from replay.datasets.chat_log_parser import ChatLogParser
-from replay.datasets.chat_messages import ParsedMessage
-from replay.datasets.data_file import open_data
-from replay.datasets.json_outline import Outline, outline
-from replay.datasets.json_rows import rows_of_any, rows_of_list
-from replay.datasets.place import SourceLocation
-from replay.datasets.validation import conversations
+from replay.datasets.chat_log import ChatLogParser, ParsedMessage
+from replay.datasets.data_file import SourceLocation, open_data
+from replay.datasets.json_rows import Outline, outline, rows_of_any, rows_of_list
+from replay.datasets.reader import conversations
 
 T = TypeVar("T")
 

@@ -12,7 +12,7 @@ import pytest
 from replay.collecting import collect as collecting
 from replay.collecting.suite import Suite, read_replaced
 from replay.runs.launch import load_scenario
-from replay.scenario.recorded_section import RecordedSection
+from replay.scenario.optional_sections import RecordedSection
 from tests.cli.command import replay_cli
 from tests.collecting.logs import log, write_logs
 

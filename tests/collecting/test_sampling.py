@@ -6,8 +6,15 @@ import random
 
 import pytest
 
-from replay.collecting.sampling import CandidateConversation, read_leaning, split_duplicates, take
-from replay.collecting.signals import complaint, depth_band, leaning_depths
+from replay.collecting.sampling import (
+    CandidateConversation,
+    complaint,
+    depth_band,
+    leaning_depths,
+    read_leaning,
+    split_duplicates,
+    take,
+)
 from replay.core.conversation import Conversation, Turn
 from replay.coreference.reading.embedded import EmbeddedResolver
 

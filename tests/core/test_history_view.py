@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from replay.core.history import Exchange
-from replay.core.history_view import HistoryView, reapply_view
+from replay.core.history import Exchange, HistoryView, reapply_view
 from replay.core.message import Message
 
 EXCHANGES = st.builds(

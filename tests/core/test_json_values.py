@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from replay.core.json_values import holds_json, same_json
+from replay.core.decoding import holds_json, same_json
 
 
 @pytest.mark.parametrize(

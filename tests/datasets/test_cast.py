@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from replay.core.conversation import Passage
-from replay.datasets.cast import CastReader
+from replay.datasets.trec import CastReader
 from replay.testing import ReaderContract
 from tests.datasets.files import fault, json_file, only
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from replay.core.message import Message, ToolCall
-from replay.datasets.chat_sets import LmsysReader, MultiChallengeReader, ShareGptReader, WildChatReader
+from replay.datasets.chat import LmsysReader, MultiChallengeReader, ShareGptReader, WildChatReader
 from replay.testing import ReaderContract
 from tests.datasets.files import fault, json_file, json_lines_file, only
 

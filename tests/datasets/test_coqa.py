@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from replay.core.conversation import Passage
-from replay.datasets.coqa import CoqaReader
+from replay.datasets.quac_coqa import CoqaReader
 from replay.testing import ReaderContract
 from tests.datasets.files import fault, json_file, only
 

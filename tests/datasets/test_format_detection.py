@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 
 from replay.core.errors import DatasetError
 from replay.core.settings.plugins import available
-from replay.datasets.json_outline import outline
+from replay.datasets.json_rows import outline
 from replay.datasets.native import NativeReader
 from replay.testing.reader_contract import recognizers
 from tests.datasets.files import ids, json_lines_file, native_file

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from replay.datasets.ikat import IkatReader
+from replay.datasets.trec import IkatReader
 from replay.testing import ReaderContract
 from tests.datasets.files import fault, json_file, only
 

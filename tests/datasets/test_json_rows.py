@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from replay.core.errors import DatasetError
-from replay.datasets.coqa import CoqaReader
 from replay.datasets.data_file import open_data
+from replay.datasets.quac_coqa import CoqaReader
 from tests.data_tables import from_table
 from tests.datasets.files import json_file
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from replay.core.conversation import CANNOT_ANSWER
-from replay.datasets.locomo import LocomoReader
+from replay.datasets.long_memory import LocomoReader
 from replay.testing import ReaderContract
 from tests.datasets.files import fault, json_file
 

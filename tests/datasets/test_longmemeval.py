@@ -11,9 +11,9 @@ from hypothesis import given, strategies as st
 from replay.core.conversation import CANNOT_ANSWER, Conversation
 from replay.core.errors import DatasetError
 from replay.core.history import gold_history
-from replay.datasets import json_stream
-from replay.datasets.json_stream import stream_objects
-from replay.datasets.longmemeval import LongMemEvalReader
+from replay.datasets import json_rows
+from replay.datasets.json_rows import stream_objects
+from replay.datasets.long_memory import LongMemEvalReader
 from replay.testing import ReaderContract
 from tests.datasets.files import fault, json_file, only
 
@@ -141,7 +141,7 @@ def test_a_stream_gives_what_a_decoder_gives_wherever_it_is_cut(
     path = tmp_path_factory.mktemp("stream") / "list.json"
     path.write_text(json.dumps(objects, indent=indent, ensure_ascii=ascii), "utf-8")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(json_stream, "CHUNK_BYTES", chunk)
+        patch.setattr(json_rows, "CHUNK_BYTES", chunk)
         found = list(stream_objects(path))
 
     assert [json.loads(data) for _, data in found] == objects
@@ -191,7 +191,7 @@ def test_one_question_is_held_at_a_time(tmp_path):
             tracemalloc.stop()
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(json_stream, "CHUNK_BYTES", 2**16)
+        patch.setattr(json_rows, "CHUNK_BYTES", 2**16)
         (few, least), (many, most) = peak(3), peak(60)
     assert many > 15 * few
     assert most < 1.5 * least

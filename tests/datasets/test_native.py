@@ -15,8 +15,7 @@ from msgspec.structs import replace
 from replay.core.conversation import Conversation, Passage, Turn
 from replay.core.errors import DatasetError
 from replay.core.expectation import Expectation
-from replay.core.message import Message, ToolCall
-from replay.core.message_reading import match_results
+from replay.core.message import Message, ToolCall, match_results
 from replay.datasets.loading import read_conversations
 from replay.datasets.native import NativeReader, write_native
 from replay.testing import ReaderContract

@@ -219,17 +219,17 @@ def test_a_bare_text_is_a_message(tmp_path):
     ("sent", "message"),
     [
         (
-            [{"role": "human"}],
-            '[0].role: "human" is not a role (allowed: system, developer, user, assistant, tool)',
+            [{"role": "critic", "content": "Hm."}],
+            '[0].role: "critic" is not a role that is known',
         ),
-        ([{"role": 3}], "[0].role: found a whole number, expected text"),
+        ([{"role": 3}], "[0]: holds neither messages nor a text (found: role)"),
         (
             [{"role": "user", "parts": [{"type": "text"}]}],
-            "[0].parts[0].content: is a text part without a text",
+            "[0].content[0]: is a text part without a text",
         ),
         (
             [WHO, {"role": "assistant", "parts": [{"type": "tool_call"}]}],
-            "[1].parts[0]: is a call of a tool without its name",
+            "[1].content[0]: is a call of a tool without its name",
         ),
     ],
 )

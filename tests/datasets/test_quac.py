@@ -6,7 +6,7 @@ import pytest
 
 from replay.core.conversation import Passage
 from replay.core.errors import DatasetError
-from replay.datasets.quac import QuacReader
+from replay.datasets.quac_coqa import QuacReader
 from replay.testing import ReaderContract
 from tests.datasets.files import fault, json_file, only
 

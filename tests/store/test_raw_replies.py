@@ -7,8 +7,8 @@ import zlib
 import pytest
 
 from replay.core.errors import RunError
-from replay.store import raw_replies
-from replay.store.raw_replies import raw_reply
+from replay.store import rows
+from replay.store.rows import raw_reply
 
 
 def stored(data):
@@ -30,6 +30,6 @@ def test_a_reply_comes_back_as_it_was():
 )
 def test_what_somebody_put_in_its_place_is_told(data, why, monkeypatch):
     """A few bytes of a folder that was sent could come to gigabytes."""
-    monkeypatch.setattr(raw_replies, "LARGEST_BYTES", 1000)
+    monkeypatch.setattr(rows, "LARGEST_BYTES", 1000)
     with pytest.raises(RunError, match=why):
         raw_reply(stored(data))

@@ -6,8 +6,7 @@ import msgspec
 import pytest
 
 from replay.core.message import Message, ToolCall
-from replay.core.record import Usage
-from replay.core.step import Step, UnfinishedTurn
+from replay.core.record import Step, UnfinishedTurn, Usage
 from replay.store.store import RunStore
 from tests.store.test_store import record
 

@@ -7,8 +7,8 @@ import os
 import pytest
 
 from replay.core.errors import RunError
-from replay.store import lock
-from replay.store.completeness import LOCK, OPEN, Mark, read_mark
+from replay.store import database
+from replay.store.database import LOCK, OPEN, Mark, read_mark
 from replay.store.store import RunStore
 from tests.store.test_store import record
 
@@ -44,7 +44,7 @@ async def test_a_worker_that_ends_leaves_the_run_open_and_the_program_closes_it(
 
 
 def test_a_run_is_held_until_its_workers_have_ended_too(program, monkeypatch):
-    monkeypatch.setattr(lock, "WORKERS_END_S", 0.0)
+    monkeypatch.setattr(database, "WORKERS_END_S", 0.0)
     of_worker = os.dup(program.lock)
     program.close()
     with pytest.raises(RunError, match="another process is writing"):

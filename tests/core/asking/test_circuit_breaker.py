@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from replay.core.asking.circuit_breaker import Breaker
+from replay.core.asking.limits import Breaker
 from replay.core.errors import AdapterConnectionError, AdapterRefusedError, RunStoppedError
 
 DOWN = AdapterConnectionError("no connection", retryable=True)

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 from hypothesis import given, strategies as st
 
-from replay.core.asking.rate_limit import LocalTokenBucket, RateLimit
+from replay.core.asking.limits import LocalTokenBucket, RateLimit
 from tests.virtual_time import in_virtual_time, now
 
 

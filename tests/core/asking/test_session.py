@@ -9,8 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from replay.core.adapter import ChatReply, ChatRequest, HistoryKeeper
-from replay.core.asking.retries import RetryingClient, RetryPolicy
-from replay.core.asking.session import open_session, usable_reply
+from replay.core.asking.retries import RetryingClient, RetryPolicy, open_session, usable_reply
 from replay.core.conversation import Conversation
 from replay.core.errors import AdapterConnectionError, AdapterError, AdapterReplyError
 from replay.core.message import Message, ToolCall

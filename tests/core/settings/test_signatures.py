@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from replay.core.settings.signatures import signature_of
+from replay.core.settings.plugin_bugs import signature_of
 from replay_adapters.local.python import ARGUMENTS, _accepted
 
 LAZY = "async def answer(question, more: OnlyForTypeCheckers = None): return question"

@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 from msgspec.structs import replace
 
-from replay.core.check_result import NO_TIMES
+from replay.core.expectation import NO_TIMES
 from replay.report.findings import MOST_AGAINST, assertion_lines
 from replay.report.markdown import markdown_report
 from replay.scorers.stored_scorer import StoredScorer

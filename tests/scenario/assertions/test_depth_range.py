@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from replay.scenario.assertions.depth_range import ALL_DEPTHS, DepthRange, read_depths
+from replay.scenario.assertions.section import ALL_DEPTHS, DepthRange, read_depths
 from tests.data_tables import from_table
 
 

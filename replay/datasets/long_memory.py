@@ -1,4 +1,12 @@
 """
+Questions about long histories, LongMemEval and LoCoMo.
+
+LongMemEval (Wu et al., 2025): one question after many recorded sessions of a user with an assistant.
+
+The format is that of https://github.com/xiaowu0162/LongMemEval: a list of questions, each with its own
+history (``haystack_sessions``). Its files have up to 2.7 GB, so that one question is held at a time. Made for
+``ask: last``.
+
 LoCoMo (Maharana et al., 2024): questions about two people's chats over months.
 
 The format is that of ``locomo10.json`` in https://github.com/snap-research/locomo: a list of dialogues, each
@@ -9,25 +17,168 @@ question leans on another; made for ``ask: last``.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from replay.core.conversation import CANNOT_ANSWER, Conversation, Turn
 from replay.core.decoding import decoder_of
 from replay.core.errors import DatasetError
-from replay.core.message import Message
-from replay.datasets.json_outline import outline
-from replay.datasets.json_rows import rows_of_list
-from replay.datasets.longmemeval import ABSTENTION, iso_time
-from replay.datasets.place import SourceLocation
-from replay.datasets.timestamps import with_timestamps
+from replay.core.message import Message, join_texts
+from replay.datasets.chat_log import ChatLogParser, ParsedMessage
+from replay.datasets.data_file import SourceLocation
+from replay.datasets.json_rows import outline, rows_of_list, rows_of_stream
+from replay.datasets.reader import conversations
+from replay.datasets.turn_metadata import with_timestamps
 from replay.datasets.typed_json import decode
-from replay.datasets.validation import conversations
+
+ABSTENTION = "abstention"
+"""The kind of the questions whose ids end in ``_abs``: nothing in the history answers them."""
+_ROLES = ("user", "assistant")
+
+
+class _HaystackMessage(msgspec.Struct):
+    role: str
+    content: str
+    has_answer: bool | None = None
+
+
+class _HaystackQuestion(msgspec.Struct):
+    question_id: str
+    question_type: str
+    question: str
+    haystack_sessions: list[list[_HaystackMessage]]
+    answer: Any = None
+    question_date: str = ""
+    haystack_dates: list[str] = []
+    haystack_session_ids: list[str] = []
+    answer_session_ids: list[str] = []
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LongMemEvalReader:
+    """Reads LongMemEval, a conversation for each question: its history's sessions by date, then itself."""
+
+    dates: bool = True
+    """Each session begins with a system message that says its date, and so does the question."""
+
+    def recognizes(self, path: Path, head: bytes) -> bool:
+        """Return whether the first object has a question and a haystack."""
+        found = outline(head)
+        return any({"question_id", "haystack_sessions"} <= found.get(at, frozenset()) for at in ("[]", ""))
+
+    def read(self, path: Path) -> Iterator[Conversation | DatasetError]:
+        """Yield one conversation a question. Raises a ``DatasetError`` if the file can't be read on."""
+        yield from conversations(rows_of_stream(path, _HaystackQuestion), self._build)
+
+    def _build(self, row: _HaystackQuestion, place: SourceLocation) -> Conversation:
+        turns: list[Turn] = []
+        begun: list[str | None] = []
+        """When each turn's session began, of the first turn of each."""
+        evidence: list[str] = []
+        is_abstention = row.question_id.endswith("_abs")
+        for name, session, date, said in _sessions(row, place):
+            parts, answering = _turns(name, session, said, place)
+            if parts:
+                parts[0] = replace(parts[0], asked_with=self._date(date) + parts[0].asked_with)
+            if name in row.answer_session_ids and not is_abstention:
+                evidence += [parts[number].id for number in answering or (0,) if parts]
+            turns += parts
+            begun += [iso_time(date, "%Y/%m/%d (%a) %H:%M"), *[None] * len(parts)][: len(parts)]
+        answers = () if row.answer is None else (str(row.answer),)
+        turns.append(
+            Turn(
+                id=row.question_id,
+                question=row.question,
+                gold_answers=(CANNOT_ANSWER, *answers) if is_abstention else answers,
+                asked_with=self._date(row.question_date),
+                session=row.question_id,
+                evidence=tuple(evidence),
+                kind=ABSTENTION if is_abstention else row.question_type,
+            )
+        )
+        begun.append(iso_time(row.question_date, "%Y/%m/%d (%a) %H:%M"))
+        named = {"question_type": row.question_type, "question_date": row.question_date}
+        return Conversation(
+            id=row.question_id,
+            turns=tuple(turns),
+            metadata=with_timestamps(named, asked=begun, answered=(), place=place),
+        )
+
+    def _date(self, date: str) -> tuple[Message, ...]:
+        return (Message(role="system", text=f"Date: {date}"),) if self.dates and date else ()
+
+
+def _sessions(
+    row: _HaystackQuestion, place: SourceLocation
+) -> Iterator[tuple[str, str, str, Sequence[_HaystackMessage]]]:
+    """
+    Yield each session's id in the data, what it is called here, its date and its messages, by date.
+
+    Raises:
+        DatasetError: there are not as many dates or ids as sessions.
+    """
+    count = len(row.haystack_sessions)
+    for name, given in (
+        ("haystack_dates", row.haystack_dates),
+        ("haystack_session_ids", row.haystack_session_ids),
+    ):
+        if len(given) not in (0, count):
+            raise place.error(f"has {len(given)} entries for {count} sessions", name)
+    ids = row.haystack_session_ids or [f"session {number}" for number in range(1, count + 1)]
+    dates = row.haystack_dates or [""] * count
+    seen: Counter[str] = Counter()
+    # In the oracle's file they stand in no order; the authors' program sorts them by this text as well.
+    for id, date, said in sorted(zip(ids, dates, row.haystack_sessions, strict=True), key=lambda one: one[1]):
+        seen[id] += 1
+        yield id, id if seen[id] == 1 else f"{id} ({seen[id]})", date, said
+
+
+def _turns(
+    name: str, session: str, said: Sequence[_HaystackMessage], place: SourceLocation
+) -> tuple[list[Turn], list[int]]:
+    """
+    Return the turns of a session, and the positions of those that hold an answer.
+
+    Raises:
+        DatasetError: a message is of no user and of no assistant.
+    """
+    story, answering = ChatLogParser(), dict[int, None]()
+    for one in said:
+        if one.role not in _ROLES:
+            raise place.error(f'"{one.role}" is not a role (allowed: user, assistant)', f'session "{name}"')
+        if one.content.strip():
+            story.tell(one.role, ParsedMessage(texts=[one.content]), None)
+            if one.has_answer:
+                answering[max(0, len(story.turns) - 1)] = None
+    turns = [
+        Turn(
+            id=f"{session}#{number}",
+            question=turn.question,
+            # Nobody answered what a session ends with.
+            gold_answers=(join_texts(turn.answers),),
+            asked_with=turn.recorded_with,
+            session=session,
+        )
+        for number, turn in enumerate(story.turns, 1)
+    ]
+    return turns, list(answering)
+
+
+def iso_time(text: str, pattern: str) -> str | None:
+    """Return the time that *text* tells in *pattern*, in ISO 8601; None where it tells none."""
+    try:
+        return datetime.strptime(text, pattern).isoformat()  # noqa: DTZ007 - the data name no time zone
+    except ValueError:
+        return None
+
 
 KINDS = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: ABSTENTION}
 """The categories in the paper's words; the fifth, its adversarial ones, asks what nobody said."""
@@ -124,9 +275,9 @@ class LocomoReader:
                 turns.append(
                     Turn(
                         id=said[0].dia_id,
-                        question=_text(said),
+                        question=_text_of_lines(said),
                         # Nobody answered what a session ends with.
-                        gold_answers=(_text(answer),),
+                        gold_answers=(_text_of_lines(answer),),
                         asked_with=() if number else told,
                         session=session,
                     )
@@ -141,7 +292,7 @@ def _pairs(lines: Sequence[_ChatLine]) -> Iterator[tuple[list[_ChatLine], list[_
         yield runs[number], runs[number + 1] if number + 1 < len(runs) else []
 
 
-def _text(lines: Sequence[_ChatLine]) -> str:
+def _text_of_lines(lines: Sequence[_ChatLine]) -> str:
     return "\n".join(
         f"{line.speaker}: {line.text}" + (f" [shares {line.blip_caption}]" if line.blip_caption else "")
         for line in lines
