@@ -76,6 +76,28 @@ OtlpOption = Annotated[
     typer.Option("--otlp", metavar="URL", help="Send spans to this collector of OpenTelemetry's."),
 ]
 SystemOption = Annotated[list[str] | None, typer.Option("--system", metavar="NAME", help="Only this system.")]
+FormatOption = Annotated[
+    str | None, typer.Option("--format", metavar="NAME", help="The reader; found out if left out.")
+]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="A setting of the reader; may be given several times."),
+]
+LimitOption = Annotated[int | None, typer.Option("--limit", min=1, help="Conversations at most.")]
+SkipBadOption = Annotated[
+    bool, typer.Option("--skip-bad", help="Skip and report conversations that can't be read.")
+]
+LinesOption = Annotated[
+    Path | None, typer.Option("--out", "-o", metavar="FILE", help="Standard output when left out.")
+]
+TableOption = Annotated[
+    Path | None, typer.Option("--out", "-o", metavar="FILE", help="A .csv, .xlsx or .jsonl file.")
+]
+WidthOption = Annotated[
+    Literal["column", "page"], typer.Option("--width", help="column: 3.3 inches. page: 7 inches.")
+]
+PortOption = Annotated[int, typer.Option("--port", min=0, max=65535, help="0 takes any free port.")]
+HostOption = Annotated[str, typer.Option("--host", help="The address to bind to.")]
 PolicyOption = Annotated[list[str] | None, typer.Option("--policy", metavar="NAME", help="Only this policy.")]
 ResamplesOption = Annotated[
     int, typer.Option("--resamples", min=0, help="Bootstrap samples for the intervals; 0 for none.")

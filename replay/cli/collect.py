@@ -7,7 +7,14 @@ from typing import Annotated
 
 import typer
 
-from replay.cli.arguments import NoTokenOption, TokenEnvOption, choose_token
+from replay.cli.arguments import (
+    FormatOption,
+    NoTokenOption,
+    SetOption,
+    SkipBadOption,
+    TokenEnvOption,
+    choose_token,
+)
 from replay.cli.output import echo
 
 
@@ -24,14 +31,8 @@ def collect(
             "--review", metavar="SUITE", help="Look through a suite in a browser, in place of making one."
         ),
     ] = None,
-    format: Annotated[
-        str | None,
-        typer.Option("--format", metavar="NAME", help="The reader of LOGS; found out if left out."),
-    ] = None,
-    setting: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="A setting of it; may be given several times."),
-    ] = None,
+    format: FormatOption = None,
+    setting: SetOption = None,
     limit: Annotated[int, typer.Option("--limit", min=1, help="Conversations at most.")] = 50,
     min_turns: Annotated[int, typer.Option("--min-turns", min=1, help="Leave shorter ones out.")] = 1,
     seed: Annotated[int, typer.Option("--seed", help="For what is drawn: the same seed takes the same.")] = 0,
@@ -65,9 +66,7 @@ def collect(
             "--any-language", help="Also conversations that are not English, whose names are told worse."
         ),
     ] = False,
-    skip_bad: Annotated[
-        bool, typer.Option("--skip-bad", help="Skip and report conversations that can't be read.")
-    ] = False,
+    skip_bad: SkipBadOption = False,
     port: Annotated[
         int, typer.Option("--port", min=0, max=65535, help="Of --review; 0 takes any free port.")
     ] = 8780,

@@ -12,6 +12,7 @@ from replay.cli.arguments import (
     JsonOption,
     PlanOption,
     PricesOption,
+    TableOption,
     WrittenJudgeOption,
 )
 from replay.cli.output import echo, echo_json, open_console
@@ -23,9 +24,7 @@ def judge_file(
         typer.Argument(metavar="FILE", help="FED, Topical-Chat, or a table with response and context."),
     ],
     judge: WrittenJudgeOption,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="FILE", help="A .csv, .xlsx or .jsonl file.")
-    ] = None,
+    out: TableOption = None,
     format: Annotated[
         Literal["fed", "usr", "unieval", "table"] | None,
         typer.Option("--format", help="Of FILE; found out from it if left out."),

@@ -14,6 +14,7 @@ from replay.cli.arguments import (
     ResamplesOption,
     RunsOption,
     SystemOption,
+    WidthOption,
     run_folder,
 )
 from replay.cli.output import echo
@@ -44,9 +45,7 @@ def plot(
     ] = None,
     system: SystemOption = None,
     policy: PolicyOption = None,
-    width: Annotated[
-        Literal["column", "page"], typer.Option("--width", help="column: 3.3 inches. page: 7 inches.")
-    ] = "column",
+    width: WidthOption = "column",
     resamples: ResamplesOption = 1000,
     interval: IntervalOption = "t",
 ) -> None:

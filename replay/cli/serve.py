@@ -6,14 +6,21 @@ from typing import Annotated
 
 import typer
 
-from replay.cli.arguments import AllowHostOption, NoTokenOption, TokenEnvOption, choose_token
+from replay.cli.arguments import (
+    AllowHostOption,
+    HostOption,
+    NoTokenOption,
+    PortOption,
+    TokenEnvOption,
+    choose_token,
+)
 from replay.cli.output import echo
 
 
 def serve(
     adapter: Annotated[str, typer.Argument(metavar="ADAPTER", help="An adapter's name, as in a scenario.")],
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0 takes any free port.")] = 8080,
-    host: Annotated[str, typer.Option("--host", help="The address to bind to.")] = "127.0.0.1",
+    port: PortOption = 8080,
+    host: HostOption = "127.0.0.1",
     setting: Annotated[
         list[str] | None,
         typer.Option(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from replay.cli.arguments import AllowHostOption, JsonOption, ResamplesOption
+from replay.cli.arguments import AllowHostOption, HostOption, JsonOption, PortOption, ResamplesOption
 from replay.cli.output import echo, echo_json, open_console
 from replay.cli.verb_help import VERB_HELP, PanelGroup, Verb
 
@@ -164,7 +164,7 @@ def demo(
             help="Keep the study there, or go on with the one that is; left out, it is gone when you end it.",
         ),
     ] = None,
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0 takes any free port.")] = 8770,
+    port: PortOption = 8770,
 ) -> None:
     """
     Serve a small study to look at, with the embedded system: no network, no key.
@@ -190,8 +190,8 @@ study.command(cls=Verb, short_help=VERB_HELP["study status"].summary)(status)
 def serve(
     path: StudyArgument = Path(),
     db: DbOption = None,
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0 takes any free port.")] = 8770,
-    host: Annotated[str, typer.Option("--host", help="The address to bind to.")] = "127.0.0.1",
+    port: PortOption = 8770,
+    host: HostOption = "127.0.0.1",
     allow_host: AllowHostOption = None,
     url: Annotated[
         str | None,

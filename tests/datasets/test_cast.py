@@ -6,8 +6,7 @@ import pytest
 
 from replay.core.conversation import Passage
 from replay.datasets.trec import CastReader
-from replay.testing import ReaderContract
-from tests.datasets.files import fault, json_file, only
+from tests.datasets.files import contract, fault, json_file, only
 
 
 def turn_2021(number, passage="Ducts.", document="MARCO_D1", **more):
@@ -45,32 +44,14 @@ PATHS_2022 = [
 ]
 
 
-class TestCastReader2021(ReaderContract):
-    @pytest.fixture
-    def reader(self):
-        return CastReader()
-
-    @pytest.fixture
-    def good(self, tmp_path):
-        return json_file(tmp_path / "good.json", TOPICS_2021)
-
-    @pytest.fixture
-    def one_bad(self, tmp_path):
-        return json_file(tmp_path / "bad.json", [{"number": 106, "turn": [turn_2021(1, 5)]}, TOPICS_2021[1]])
+TestCastReader2021 = contract(
+    CastReader(), "good.json", TOPICS_2021, [{"number": 106, "turn": [turn_2021(1, 5)]}, TOPICS_2021[1]]
+)
 
 
-class TestCastReader2022(ReaderContract):
-    @pytest.fixture
-    def reader(self):
-        return CastReader()
-
-    @pytest.fixture
-    def good(self, tmp_path):
-        return json_file(tmp_path / "good.json", PATHS_2022)
-
-    @pytest.fixture
-    def one_bad(self, tmp_path):
-        return json_file(tmp_path / "bad.json", [{"turn": PATHS_2022[0]["turn"]}, PATHS_2022[1]])
+TestCastReader2022 = contract(
+    CastReader(), "good.json", PATHS_2022, [{"turn": PATHS_2022[0]["turn"]}, PATHS_2022[1]]
+)
 
 
 def test_a_2021_turn_is_answered_by_its_canonical_passage(tmp_path):

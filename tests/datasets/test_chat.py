@@ -8,10 +8,9 @@ import pytest
 
 from replay.core.errors import DatasetError
 from replay.datasets.chat import ChatReader
-from replay.testing import ReaderContract
 from tests.data_tables import from_table
 from tests.datasets.chat_logs import CALL, RESULT, assistant, pairs, read, system, user
-from tests.datasets.files import fault, json_file, json_lines_file, only
+from tests.datasets.files import contract, fault, json_file, json_lines_file, only
 
 FIRST = {"id": "log-1", "model": "m", "messages": [system("Be brief."), user("Who?"), assistant("Okafor.")]}
 
@@ -19,20 +18,9 @@ FIRST = {"id": "log-1", "model": "m", "messages": [system("Be brief."), user("Wh
 SECOND = {"messages": [user("When?"), assistant("In 1987."), user("Why?")]}
 
 
-class TestChatReader(ReaderContract):
-    @pytest.fixture
-    def reader(self):
-        return ChatReader()
-
-    @pytest.fixture
-    def good(self, tmp_path):
-        # The same file name for good and bad, since it is part of an unnamed conversation's id.
-        return json_lines_file(tmp_path / "log.jsonl", [FIRST, SECOND])
-
-    @pytest.fixture
-    def one_bad(self, tmp_path):
-        (tmp_path / "bad").mkdir()
-        return json_lines_file(tmp_path / "bad" / "log.jsonl", [{"messages": [{"content": "Who?"}]}, SECOND])
+TestChatReader = contract(
+    ChatReader(), "log.jsonl", [FIRST, SECOND], [{"messages": [{"content": "Who?"}]}, SECOND]
+)
 
 
 def test_the_assistants_turns_are_the_gold_answers(tmp_path):

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from replay.core.conversation import Passage
 from replay.datasets.quac_coqa import CoqaReader
-from replay.testing import ReaderContract
-from tests.datasets.files import fault, json_file, only
+from tests.datasets.files import contract, fault, json_file, only
 
 
 def said(*texts):
@@ -39,18 +36,9 @@ def data(*stories):
     return {"version": "1.0", "data": list(stories)}
 
 
-class TestCoqaReader(ReaderContract):
-    @pytest.fixture
-    def reader(self):
-        return CoqaReader()
-
-    @pytest.fixture
-    def good(self, tmp_path):
-        return json_file(tmp_path / "good.json", data(FIRST, SECOND))
-
-    @pytest.fixture
-    def one_bad(self, tmp_path):
-        return json_file(tmp_path / "bad.json", data(FIRST | {"story": ["Okafor"]}, SECOND))
+TestCoqaReader = contract(
+    CoqaReader(), "good.json", data(FIRST, SECOND), data(FIRST | {"story": ["Okafor"]}, SECOND)
+)
 
 
 def test_additional_answers_follow_the_recorded_one_in_their_order(tmp_path):

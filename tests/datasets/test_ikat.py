@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from replay.datasets.trec import IkatReader
-from replay.testing import ReaderContract
-from tests.datasets.files import fault, json_file, only
+from tests.datasets.files import contract, fault, json_file, only
 
 
 def turn(number, **more):
@@ -29,18 +26,7 @@ def topic(number, *turns):
 TOPICS = [topic(0, turn(1, ptkb_provenance=[2, 1]), turn(2, response="")), topic("1-2", turn(1))]
 
 
-class TestIkatReader(ReaderContract):
-    @pytest.fixture
-    def reader(self):
-        return IkatReader()
-
-    @pytest.fixture
-    def good(self, tmp_path):
-        return json_file(tmp_path / "good.json", TOPICS)
-
-    @pytest.fixture
-    def one_bad(self, tmp_path):
-        return json_file(tmp_path / "bad.json", [topic(0, turn(1, utterance=None)), TOPICS[1]])
+TestIkatReader = contract(IkatReader(), "good.json", TOPICS, [topic(0, turn(1, utterance=None)), TOPICS[1]])
 
 
 def test_statements_about_the_user_are_the_background(tmp_path):

@@ -6,8 +6,7 @@ import pytest
 
 from replay.core.conversation import CANNOT_ANSWER
 from replay.datasets.long_memory import LocomoReader
-from replay.testing import ReaderContract
-from tests.datasets.files import fault, json_file
+from tests.datasets.files import contract, fault, json_file
 
 
 def line(place, speaker, text, **more):
@@ -47,19 +46,8 @@ SAMPLE = {
 OTHER = SAMPLE | {"sample_id": "conv-2"}
 
 
-class TestLocomoReader(ReaderContract):
-    @pytest.fixture
-    def reader(self):
-        return LocomoReader()
-
-    @pytest.fixture
-    def good(self, tmp_path):
-        return json_file(tmp_path / "locomo10.json", [SAMPLE, OTHER])
-
-    @pytest.fixture
-    def one_bad(self, tmp_path):
-        first, *others = SAMPLE["qa"]
-        return json_file(tmp_path / "bad.json", [SAMPLE | {"qa": [first | {"category": 9}, *others]}, OTHER])
+NO_CATEGORY = SAMPLE | {"qa": [SAMPLE["qa"][0] | {"category": 9}, *SAMPLE["qa"][1:]]}
+TestLocomoReader = contract(LocomoReader(), "locomo10.json", [SAMPLE, OTHER], [NO_CATEGORY, OTHER])
 
 
 @pytest.fixture

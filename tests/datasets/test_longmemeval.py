@@ -14,8 +14,7 @@ from replay.core.history import gold_history
 from replay.datasets import json_rows
 from replay.datasets.json_rows import stream_objects
 from replay.datasets.long_memory import LongMemEvalReader
-from replay.testing import ReaderContract
-from tests.datasets.files import fault, json_file, only
+from tests.datasets.files import contract, fault, json_file, only
 
 
 def said(role, content, **more):
@@ -50,19 +49,12 @@ COUNTED = QUESTION | {"question_id": "q2", "answer": 2, "question_type": "multi-
 UNKNOWN = QUESTION | {"question_id": "q3_abs", "answer": "You never said."}
 
 
-class TestLongMemEvalReader(ReaderContract):
-    @pytest.fixture
-    def reader(self):
-        return LongMemEvalReader()
-
-    @pytest.fixture
-    def good(self, tmp_path):
-        return json_file(tmp_path / "oracle.json", [QUESTION, COUNTED, UNKNOWN])
-
-    @pytest.fixture
-    def one_bad(self, tmp_path):
-        bad = QUESTION | {"haystack_dates": ["2023/05/21 (Sun) 10:00"]}
-        return json_file(tmp_path / "bad.json", [bad, COUNTED, UNKNOWN])
+TestLongMemEvalReader = contract(
+    LongMemEvalReader(),
+    "oracle.json",
+    [QUESTION, COUNTED, UNKNOWN],
+    [(QUESTION | {"haystack_dates": ["2023/05/21 (Sun) 10:00"]}), COUNTED, UNKNOWN],
+)
 
 
 def test_the_history_is_there_by_date_and_the_question_last(tmp_path):

@@ -5,25 +5,15 @@ from __future__ import annotations
 import pytest
 
 from replay.datasets.mtbench import MtBenchReader
-from replay.testing import ReaderContract
-from tests.datasets.files import fault, json_lines_file, only
+from tests.datasets.files import contract, fault, json_lines_file, only
 
 WRITING = {"question_id": 81, "category": "writing", "turns": ["Write a post.", "Rewrite it."]}
 MATH = {"question_id": 111, "category": "math", "turns": ["1+1?", "Twice that?"], "reference": ["2", "4"]}
 
 
-class TestMtBenchReader(ReaderContract):
-    @pytest.fixture
-    def reader(self):
-        return MtBenchReader()
-
-    @pytest.fixture
-    def good(self, tmp_path):
-        return json_lines_file(tmp_path / "question.jsonl", [WRITING, MATH])
-
-    @pytest.fixture
-    def one_bad(self, tmp_path):
-        return json_lines_file(tmp_path / "bad.jsonl", [WRITING | {"turns": "Write a post."}, MATH])
+TestMtBenchReader = contract(
+    MtBenchReader(), "question.jsonl", [WRITING, MATH], [WRITING | {"turns": "Write a post."}, MATH]
+)
 
 
 def test_turns_are_questions_and_references_their_answers(tmp_path):

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from replay.datasets.mtrag import MtragReader
-from replay.testing import ReaderContract
-from tests.datasets.files import fault, ids, json_lines_file, only
+from tests.datasets.files import contract, fault, ids, json_lines_file, only
 
 
 def said(speaker, text):
@@ -37,18 +36,7 @@ FIRST = task(1, said("user", "Who?"), targets=["Okafor."])
 SECOND = task(2, said("user", "Who?"), said("agent", "Okafor."), said("user", "When?"))
 
 
-class TestMtragReader(ReaderContract):
-    @pytest.fixture
-    def reader(self):
-        return MtragReader()
-
-    @pytest.fixture
-    def good(self, tmp_path):
-        return json_lines_file(tmp_path / "tasks.jsonl", [FIRST, SECOND])
-
-    @pytest.fixture
-    def one_bad(self, tmp_path):
-        return json_lines_file(tmp_path / "bad.jsonl", [FIRST | {"input": "Who?"}, SECOND])
+TestMtragReader = contract(MtragReader(), "tasks.jsonl", [FIRST, SECOND], [FIRST | {"input": "Who?"}, SECOND])
 
 
 def test_a_task_of_retrieval_has_no_passages(tmp_path):

@@ -9,8 +9,7 @@ import pytest
 from replay.core.errors import DatasetError
 from replay.core.message import Message, ToolCall
 from replay.datasets.otlp import OtlpReader
-from replay.testing import ReaderContract
-from tests.datasets.files import fault, ids, json_file, json_lines_file, only
+from tests.datasets.files import contract, fault, ids, json_file, json_lines_file, only
 
 
 def text(role, content):
@@ -51,18 +50,9 @@ FIRST = export(span(1, [WHO], [OKAFOR], "a"))
 SECOND = export(span(2, [WHEN], [THEN], "b"))
 
 
-class TestOtlpReader(ReaderContract):
-    @pytest.fixture
-    def reader(self):
-        return OtlpReader()
-
-    @pytest.fixture
-    def good(self, tmp_path):
-        return json_lines_file(tmp_path / "traces.jsonl", [FIRST, SECOND])
-
-    @pytest.fixture
-    def one_bad(self, tmp_path):
-        return json_lines_file(tmp_path / "bad.jsonl", [export(span(1, [{"role": 3}], [], "a")), SECOND])
+TestOtlpReader = contract(
+    OtlpReader(), "traces.jsonl", [FIRST, SECOND], [export(span(1, [{"role": 3}], [], "a")), SECOND]
+)
 
 
 def read(tmp_path, *spans):

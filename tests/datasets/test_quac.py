@@ -7,8 +7,7 @@ import pytest
 from replay.core.conversation import Passage
 from replay.core.errors import DatasetError
 from replay.datasets.quac_coqa import QuacReader
-from replay.testing import ReaderContract
-from tests.datasets.files import fault, json_file, only
+from tests.datasets.files import contract, fault, json_file, only
 
 
 def question(number, text, recorded, *others, dialog="D_1"):
@@ -36,18 +35,9 @@ FIRST = article(
 SECOND = article(question(0, "When?", "in 1987", dialog="D_2"), dialog="D_2")
 
 
-class TestQuacReader(ReaderContract):
-    @pytest.fixture
-    def reader(self):
-        return QuacReader()
-
-    @pytest.fixture
-    def good(self, tmp_path):
-        return json_file(tmp_path / "good.json", {"data": [FIRST, SECOND]})
-
-    @pytest.fixture
-    def one_bad(self, tmp_path):
-        return json_file(tmp_path / "bad.json", {"data": [FIRST | {"title": None}, SECOND]})
+TestQuacReader = contract(
+    QuacReader(), "good.json", {"data": [FIRST, SECOND]}, {"data": [FIRST | {"title": None}, SECOND]}
+)
 
 
 def test_the_recorded_answer_comes_first_and_other_annotators_keep_their_repeats(tmp_path):
