@@ -6,7 +6,7 @@ import pytest
 
 from replay.core.errors import ScenarioError
 from replay.scenario.assembly import assemble
-from replay.scenario.assertions.section import Assertion
+from replay.scenario.assertions.section import ALL_DEPTHS, Assertion, DepthRange, read_depths
 from replay.scenario.reading import parse_scenario, with_changes
 from replay.store.reader import DATABASE
 from tests.data_tables import from_table
@@ -127,3 +127,28 @@ def test_bounds_of_what_is_no_share_may_be_any(folder):
 
 def test_an_assertion_can_be_made_in_a_program():
     assert Assertion(metric="f1", min=0.5, depth=">=3").title == "f1 at least 0.5 (depth >=3)"  # type: ignore[arg-type]
+
+
+@from_table
+def test_depths_are_read_as_they_are_written(written, held, shown):
+    found = read_depths(written)
+
+    assert [depth for depth in range(1, 7) if depth in found] == held
+    assert str(found) == shown
+
+
+@pytest.mark.parametrize("written", ["deep", "", None, True, 2.5, "3-", "-3", ">=x", "2..5", [1]])
+def test_what_means_no_depth_is_refused_with_what_does(written):
+    with pytest.raises(ValueError, match='">=3"'):
+        read_depths(written)
+
+
+@pytest.mark.parametrize("written", [0, "0", "<1", "5-2", "0-3"])
+def test_a_range_without_a_depth_is_refused(written):
+    with pytest.raises(ValueError, match="holds no depth"):
+        read_depths(written)
+
+
+def test_a_range_already_read_stays_as_it_is():
+    assert read_depths(DepthRange(2, 4)) == DepthRange(2, 4)
+    assert DepthRange() == ALL_DEPTHS

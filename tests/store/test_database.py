@@ -1,4 +1,8 @@
-"""A new run's database is there as a whole or not at all."""
+"""
+A new run's database is there as a whole or not at all.
+
+Workers that write a run's database beside the program that holds it.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +18,11 @@ import pytest
 
 from replay.core.errors import RunError
 from replay.results.run import newest_run
-from replay.store.database import connect, make
+from replay.store import database
+from replay.store.database import LOCK, OPEN, Mark, connect, make, read_mark
 from replay.store.store import RunStore
 from tests.samples import conversation
+from tests.store.test_store import record
 
 KILLED = """
 import os, signal, sys
@@ -99,3 +105,66 @@ def test_what_is_planted_beside_the_tables_calls_no_function(tmp_path):
         )
         with pytest.raises(sqlite3.OperationalError, match="unsafe use of deflated"):
             connection.execute("SELECT data FROM event").fetchall()
+
+
+@pytest.fixture
+def program(tmp_path):
+    store = RunStore.create(tmp_path / "run", {})
+    store.settle()
+    yield store
+    store.close()
+
+
+async def written(program, worker, *conversations):
+    """Have *worker* write a turn of each of *conversations*, and end."""
+    store = RunStore(program.folder, write=True, worker=worker)
+    for name in conversations:
+        await store.write(record(name))
+    store.close()
+
+
+async def test_what_workers_and_the_program_write_is_in_one_database(program):
+    await written(program, 0, "a", "b")
+    await program.write(record("c"))
+    await written(program, 1, "d")
+    assert [row[0] for row in program.rows("SELECT conversation FROM turn ORDER BY rowid")] == list("abcd")
+
+
+async def test_a_worker_that_ends_leaves_the_run_open_and_the_program_closes_it(program, tmp_path):
+    await written(program, 0, "a")
+    assert program.fact(OPEN)
+    program.close()
+    assert not RunStore(tmp_path / "run").fact(OPEN)
+
+
+def test_a_run_is_held_until_its_workers_have_ended_too(program, monkeypatch):
+    monkeypatch.setattr(database, "WORKERS_END_S", 0.0)
+    of_worker = os.dup(program.lock)
+    program.close()
+    with pytest.raises(RunError, match="another process is writing"):
+        RunStore(program.folder, write=True)
+    os.close(of_worker)
+    RunStore(program.folder, write=True).close()
+
+
+async def test_how_far_commits_came_is_known_whoever_made_the_last(program):
+    await written(program, 1, "a", "b", "c")
+    assert read_mark(program.folder) == Mark(0, 3), "the program has not committed since"
+    await program.write(record("d"))
+    assert read_mark(program.folder) == Mark(0, 4)
+
+
+async def test_a_turn_that_a_worker_stored_and_that_is_gone_is_missed_once(program, tmp_path):
+    await written(program, 1, "a", "b")
+    program.close()
+    (folder := tmp_path / "copy").mkdir()
+    RunStore.create(tmp_path / "older", {}).close()
+    (folder / "run.db").write_bytes((tmp_path / "older" / "run.db").read_bytes())
+    (folder / LOCK).write_bytes((program.folder / LOCK).read_bytes())
+    again = RunStore(folder, write=True)
+    assert again.missing is not None
+    assert again.missing.turns == 2
+    again.close()
+    later = RunStore(folder, write=True)
+    assert later.missing is None
+    later.close()
