@@ -74,8 +74,6 @@ def test_an_example_with_a_wrong_option_would_be_noticed():
         _parse(COMMAND, None, shlex.split("replay report --latx"))
 
 
-pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
-
 # What readline does when the tab key is pressed behind the words.
 SHELL = """
 script=$(replay --show-completion) && eval "$script"
@@ -88,6 +86,7 @@ tab replay score --sc
 """
 
 
+@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
 def test_bash_completes_verbs_and_options(tmp_path):
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
 
