@@ -7,24 +7,12 @@ from typing import Annotated, Any
 
 import typer
 
-from replay.cli.arguments import (
-    RUNS,
-    FailOnOption,
-    FullOption,
-    JsonOption,
-    JunitOption,
-    OnOption,
-    OtlpOption,
-    RunsOption,
-    ScenarioArgument,
-    WorkersOption,
-    choose_workers,
-)
+from replay.cli import arguments
 
 
 def run(
-    scenario: ScenarioArgument,
-    runs: RunsOption = RUNS,
+    scenario: arguments.ScenarioArgument,
+    runs: arguments.RunsOption = arguments.RUNS,
     limit: Annotated[
         int | None, typer.Option("--limit", min=1, help="Conversations at most, whatever the scenario says.")
     ] = None,
@@ -52,17 +40,17 @@ def run(
             "--policy", metavar="NAME", help="In place of the scenario's policies; several times for several."
         ),
     ] = None,
-    otlp: OtlpOption = None,
-    workers: WorkersOption = None,
-    on: OnOption = None,
+    otlp: arguments.OtlpOption = None,
+    workers: arguments.WorkersOption = None,
+    on: arguments.OnOption = None,
     dry_run: Annotated[
         bool,
         typer.Option("--dry-run", help="Say how much would be asked, and ask nothing."),
     ] = False,
-    as_json: JsonOption = False,
-    junit: JunitOption = None,
-    fail_on: FailOnOption = None,
-    full: FullOption = False,
+    as_json: arguments.JsonOption = False,
+    junit: arguments.JunitOption = None,
+    fail_on: arguments.FailOnOption = None,
+    full: arguments.FullOption = False,
 ) -> None:
     """
     Play a scenario and show its depth table. Ctrl-C keeps what was answered; `resume` goes on.
@@ -78,7 +66,7 @@ def run(
     worse = read_fail_on(fail_on)
     if cache is not None and no_cache:
         raise InputError("--cache and --no-cache don't go together; leave one of them out")
-    file = with_cluster(with_workers(load_scenario(scenario), choose_workers(workers)), on)
+    file = with_cluster(with_workers(load_scenario(scenario), arguments.choose_workers(workers)), on)
     data: dict[str, Any] = {"limit": limit} if limit else {}
     data |= {"skip_bad": True} if skip_bad else {}
     play: dict[str, Any] = {} if repeats is None else {"repeats": repeats}
