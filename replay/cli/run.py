@@ -1,13 +1,19 @@
-"""``replay run``: play a scenario and show its depth table."""
+"""``replay run``: play a scenario and show its depth table; with ``--dry-run``, how much would be asked."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from replay.cli import arguments
+from replay.cli.output import echo, echo_json
+from replay.core.safety.code_gate import code_may_run
+
+if TYPE_CHECKING:
+    from replay.scenario.reading import ScenarioFile
 
 
 def run(
@@ -79,8 +85,6 @@ def run(
     if changes := {section: keys for section, keys in changes.items() if keys}:
         file = with_changes(file, changes)
     if dry_run:
-        from replay.cli.planning import show_plan
-
         show_plan(file, as_json=as_json)
         return
     play_and_report(
@@ -91,3 +95,47 @@ def run(
         full=full,
         worse=worse,
     )
+
+
+@code_may_run()
+def show_plan(file: ScenarioFile, *, as_json: bool) -> None:
+    """
+    Print how many questions the scenario in *file* would put, and what its resolver would take.
+
+    Raises:
+        InputError: it is a load run, or something in it or its data can't be used.
+    """
+    import msgspec
+
+    from replay.core.errors import InputError
+    from replay.report.numbers import count_text
+    from replay.results.resolver_asks import estimate_resolver, planned_turns
+    from replay.results.user_asks import estimate_users
+    from replay.scenario.assembly import assemble
+
+    assembly = assemble(file)
+    if assembly.load:
+        raise InputError("what a load run asks depends on how fast it is answered; --dry-run can't tell")
+    (turns, plays), policies = planned_turns(assembly), len(assembly.policies)
+    resolver = estimate_resolver(assembly)
+    users = estimate_users(assembly, turns, plays)
+    if as_json:
+        echo_json(
+            {
+                "turns": turns,
+                "asks_of_each_system": turns * policies,
+                "resolver": msgspec.to_builtins(resolver),
+                **({"users": [asdict(one) for one in users]} if users else {}),
+            }
+        )
+        return
+    counted = f"{count_text(turns, 'turn')}, policies: {policies}"
+    echo(f"each system: {count_text(turns * policies, 'question')} at most ({counted})")
+    if resolver is not None:
+        from replay.cli.judging import print_estimates
+
+        print_estimates("who", [resolver])
+    for one in users:
+        echo(one.sentence)
+    if assembly.judges:
+        echo("Judges are asked after the run; `replay score RUN --dry-run` says what they would take.")
