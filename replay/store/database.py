@@ -238,7 +238,7 @@ WORKERS_END_S = 2.0
 _LOOK_AGAIN_S = 0.02
 
 
-def acquire(folder: Path, *, is_alone: bool = True) -> IO[bytes]:
+def lock_run(folder: Path, *, is_alone: bool = True) -> IO[bytes]:
     """
     Hold the run in *folder* for this process; the system lets go of it if we die.
 
@@ -277,7 +277,7 @@ def acquire(folder: Path, *, is_alone: bool = True) -> IO[bytes]:
     return handle
 
 
-def release(handle: IO[bytes] | None) -> None:
+def unlock_run(handle: IO[bytes] | None) -> None:
     """Let another process have the run."""
     if handle is not None:
         handle.close()

@@ -22,7 +22,7 @@ from replay.core.record import ServerTimes, TurnPlace, TurnRecord, UnfinishedTur
 from replay.store import database, schema
 from replay.store.database import Mark, Missing, missing, read_mark
 from replay.store.rows import (
-    IN_ORDER,
+    CHECKS_IN_ORDER,
     SELECT_CHECKS,
     SELECT_RAW,
     SELECT_STEPS,
@@ -328,7 +328,7 @@ class RunReader:
 
     def checks(self) -> Iterator[CheckResult]:
         """Yield every check with its turn, by conversation, play, system, policy and depth."""
-        return map(check_result, self.rows(SELECT_CHECKS + IN_ORDER))
+        return map(check_result, self.rows(SELECT_CHECKS + CHECKS_IN_ORDER))
 
     def verdicts(self, judge: str) -> Iterator[StoredVerdict]:
         """Yield all verdicts of one judge, by conversation, system, policy and depth."""

@@ -90,14 +90,14 @@ def stored_verdict(row: Sequence[Any]) -> StoredVerdict:
 
 
 _OF_ITS_TURN = ("asked", "answer", "drift")
-_COLUMNS = tuple(name for name in CheckResult.__struct_fields__ if name not in _OF_ITS_TURN)
+_CHECK_COLUMNS = tuple(name for name in CheckResult.__struct_fields__ if name not in _OF_ITS_TURN)
 _TEXTS = ("conversation", "called", "reason", "evidence")
 """The columns that may hold lone surrogates."""
 SELECT_CHECKS = f"""\
-SELECT {", ".join(f"k.{name}" for name in _COLUMNS)}, {", ".join(f"t.{name}" for name in _OF_ITS_TURN)}
+SELECT {", ".join(f"k.{name}" for name in _CHECK_COLUMNS)}, {", ".join(f"t.{name}" for name in _OF_ITS_TURN)}
 FROM checked k LEFT JOIN turn t ON t.conversation = k.conversation AND t.system = k.system
     AND t.policy = k.policy AND t.depth = k.depth """
-IN_ORDER = """\
+CHECKS_IN_ORDER = """\
  LEFT JOIN (SELECT DISTINCT conversation, source, repeat FROM turn) p ON p.conversation = k.conversation
 LEFT JOIN conversation c ON c.id = coalesce(p.source, k.conversation)
 ORDER BY c.position, p.repeat, k.conversation, k.system, k.policy, k.depth, k.at_end, k.position"""
@@ -106,16 +106,16 @@ ORDER BY c.position, p.repeat, k.conversation, k.system, k.policy, k.depth, k.at
 
 def insert_check(check: CheckResult, table: str) -> Statement:
     """Return the statement that stores *check* in *table*, in place of an earlier one."""
-    values = {name: getattr(check, name) for name in _COLUMNS}
+    values = {name: getattr(check, name) for name in _CHECK_COLUMNS}
     texts = {name: None if values[name] is None else schema.to_bytes(values[name]) for name in _TEXTS}
-    places = ", ".join("CAST(? AS TEXT)" if name in _TEXTS else "?" for name in _COLUMNS)
-    sql = f"INSERT OR REPLACE INTO {table} ({', '.join(_COLUMNS)}) VALUES ({places})"
+    places = ", ".join("CAST(? AS TEXT)" if name in _TEXTS else "?" for name in _CHECK_COLUMNS)
+    sql = f"INSERT OR REPLACE INTO {table} ({', '.join(_CHECK_COLUMNS)}) VALUES ({places})"
     return Statement(sql, tuple({**values, **texts, "value": schema.to_json(check.value)}.values()))
 
 
 def check_result(row: Sequence[Any]) -> CheckResult:
     """Return the check result in a row of ``SELECT_CHECKS``."""
-    values = dict(zip((*_COLUMNS, *_OF_ITS_TURN), row, strict=True))
+    values = dict(zip((*_CHECK_COLUMNS, *_OF_ITS_TURN), row, strict=True))
     values["value"] = schema.from_json(values["value"], object)
     values["at_end"] = bool(values["at_end"])
     if values["passed"] is not None:
@@ -168,11 +168,17 @@ def rename_conversation(conversation: Conversation, name: str) -> Conversation:
     )
 
 
-COLUMNS = "asked_at, conversation, system, policy, depth, attempt, outcome, size_bytes, cut_bytes"
+_RAW_COLUMNS = (
+    *("asked_at", "conversation", "system", "policy", "depth", "attempt", "outcome"),
+    *("size_bytes", "cut_bytes", "data"),
+)
 LARGEST_BYTES = 500_000_000
 """Of a reply that is kept: more than a scenario can ask for."""
-SELECT_RAW = f"SELECT {COLUMNS}, data FROM raw ORDER BY rowid"
-_INSERT = f"INSERT INTO raw ({COLUMNS}, data) VALUES (?, CAST(? AS TEXT), ?, ?, ?, ?, ?, ?, ?, deflated(?))"
+SELECT_RAW = f"SELECT {', '.join(_RAW_COLUMNS)} FROM raw ORDER BY rowid"
+_INSERT_RAW = (
+    f"INSERT INTO raw ({', '.join(_RAW_COLUMNS)})"
+    " VALUES (?, CAST(? AS TEXT), ?, ?, ?, ?, ?, ?, ?, deflated(?))"
+)
 
 
 def insert_raw(reply: RawReply, *, at: str, most_bytes: int) -> Statement:
@@ -182,23 +188,14 @@ def insert_raw(reply: RawReply, *, at: str, most_bytes: int) -> Statement:
     data = redact_pieces(text).encode("utf-8", "surrogateescape")
     kept = data[:most_bytes]
     where = (to_bytes(reply.conversation), reply.system, reply.policy, reply.depth, reply.attempt)
-    return Statement(_INSERT, (at, *where, reply.outcome, len(reply.data), len(data) - len(kept), kept))
+    return Statement(_INSERT_RAW, (at, *where, reply.outcome, len(reply.data), len(data) - len(kept), kept))
 
 
 def raw_reply(row: tuple[Any, ...]) -> RawReply:
     """Return the raw reply in a row of ``SELECT_RAW``."""
-    at, conversation, system, policy, depth, attempt, outcome, _, cut, data = row
-    return RawReply(
-        conversation=conversation,
-        system=system,
-        policy=policy,
-        depth=depth,
-        attempt=attempt,
-        outcome=outcome,
-        data=_inflated(data),
-        cut_bytes=cut,
-        asked_at=at,
-    )
+    values = dict(zip(_RAW_COLUMNS, row, strict=True))
+    del values["size_bytes"]
+    return RawReply(**{**values, "data": _inflated(values["data"])})
 
 
 def _inflated(data: Any) -> bytes:
@@ -222,8 +219,8 @@ def _inflated(data: Any) -> bytes:
     return reply
 
 
-_WHERE = "conversation = CAST(? AS TEXT) AND system = ? AND policy = ? AND depth = ?"
-SELECT_STEPS = f"SELECT asked, data FROM step WHERE {_WHERE} ORDER BY number"
+_OF_TURN = "conversation = CAST(? AS TEXT) AND system = ? AND policy = ? AND depth = ?"
+SELECT_STEPS = f"SELECT asked, data FROM step WHERE {_OF_TURN} ORDER BY number"
 
 
 def insert_step(place: TurnPlace, number: int, asked: str, step: Step) -> list[Statement]:
@@ -237,7 +234,7 @@ def insert_step(place: TurnPlace, number: int, asked: str, step: Step) -> list[S
 
 def drop_steps(place: TurnPlace) -> Statement:
     """Return the statement that forgets the steps of the turn at *place*."""
-    return Statement(f"DELETE FROM step WHERE {_WHERE}", place_values(place))
+    return Statement(f"DELETE FROM step WHERE {_OF_TURN}", place_values(place))
 
 
 def place_values(place: TurnPlace) -> tuple[Any, ...]:

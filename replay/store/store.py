@@ -23,7 +23,7 @@ from replay.core.expectation import CheckResult
 from replay.core.record import Step, TurnPlace, TurnRecord
 from replay.core.uncancellable import in_thread
 from replay.store import database, schema, superseding, tables
-from replay.store.database import OPEN, Missing, acquire, read_mark, release
+from replay.store.database import OPEN, Missing, lock_run, read_mark, unlock_run
 from replay.store.late_drift import with_drift
 from replay.store.reader import DATABASE, LOST, RunReader, database_in
 from replay.store.rows import (
@@ -67,7 +67,7 @@ class RunStore(RunReader):
         database_in(folder)  # or the lock's file would be made beside none
         mark = read_mark(folder)
         self._is_worker = worker is not None
-        self._lock = acquire(folder, is_alone=not self._is_worker) if write else None
+        self._lock = lock_run(folder, is_alone=not self._is_worker) if write else None
         self._judged_by: tuple[list[str], ...] | None = None
         self._writer: Writer | None = None
         self._has_steps = False
@@ -76,7 +76,7 @@ class RunStore(RunReader):
         try:
             super().__init__(folder)
         except BaseException:
-            release(self._lock)
+            unlock_run(self._lock)
             raise
         if self._lock:
             try:
@@ -86,7 +86,7 @@ class RunStore(RunReader):
                 self._has_steps = self.has_begun_turns()
             except BaseException:
                 self._connection.close()
-                release(self._lock)
+                unlock_run(self._lock)
                 raise
             synchronous = "FULL" if durability == "power" else "NORMAL"
             number = 0 if worker is None else worker + 1
@@ -132,7 +132,7 @@ class RunStore(RunReader):
                 self._writer.close()
         finally:
             super().close()
-            release(self._lock)
+            unlock_run(self._lock)
 
     def _begin_writing(self) -> None:
         """Mark a closed run as open, in the database's own file: a copy of that alone has to tell."""
