@@ -25,7 +25,7 @@ from typing import Any
 
 from aiohttp import web
 
-from replay.core.asking.estimate import CHARACTERS_PER_TOKEN
+from replay.core.asking.tally import CHARACTERS_PER_TOKEN
 from replay.core.conversation import Conversation, Turn
 from replay.core.history import PlayedTurn
 from replay.core.safety.code_gate import code_may_run

@@ -25,8 +25,8 @@ from pathlib import Path
 from replay.core.conversation import Conversation, Passage, Turn
 from replay.core.drift_evidence import Drift
 from replay.core.record import Timing, TurnRecord
+from replay.store.rows import StoredScore
 from replay.store.store import RunStore
-from replay.store.stored import StoredScore
 
 SCENARIO = """\
 name: large

@@ -46,12 +46,10 @@ from .core.message import (
     Message as Message,
     ToolCall as ToolCall,
     instructions as instructions,
-    message_fields as message_fields,
-    question_messages as question_messages,
-)
-from .core.message_reading import (
     json_text as json_text,
     match_results as match_results,
+    message_fields as message_fields,
+    question_messages as question_messages,
     tool_call_in as tool_call_in,
 )
 from .core.record import (

@@ -24,8 +24,8 @@ from replay.cli import app
 from replay.cli.verb_help import PANELS, VERB_HELP
 from replay.core.settings.choice import Choice
 from replay.core.settings.plugins import KINDS, Kind, available, settings_model
-from replay.scenario.history_section import HistorySection
 from replay.scenario.judge_section import JudgeSection
+from replay.scenario.part_builder import HistorySection
 from replay.scenario.sections import Scenario
 
 PROTOCOLS: dict[str, Sequence[str]] = {

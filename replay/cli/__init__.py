@@ -13,6 +13,7 @@ import os
 import re
 import sys
 import traceback
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated
 
@@ -20,33 +21,9 @@ import typer
 
 import replay
 from replay.clash import SENTENCE, is_ours
-from replay.cli.agree import agree
-from replay.cli.collect import collect
-from replay.cli.compare import compare
-from replay.cli.data import data
-from replay.cli.drift import drift
-from replay.cli.export import export
-from replay.cli.init import init
-from replay.cli.judge_file import judge_file
-from replay.cli.near_misses import Verb
 from replay.cli.output import echo
-from replay.cli.plot import plot
-from replay.cli.plugins import plugins
-from replay.cli.report import report
-from replay.cli.rerun import rerun
-from replay.cli.resume import resume
-from replay.cli.rewrite import rewrite
-from replay.cli.run import run
-from replay.cli.score import score
-from replay.cli.score_file import score_file
-from replay.cli.serve import serve
 from replay.cli.signals import install_signal_handlers
-from replay.cli.stress import stress
-from replay.cli.study import study
-from replay.cli.synthesize import synthesize
-from replay.cli.validate import validate
-from replay.cli.verb_help import VERB_HELP, PanelGroup
-from replay.cli.view import view
+from replay.cli.verb_help import VERB_HELP, PanelGroup, Verb
 from replay.core.errors import InputError, PluginError, ReplayError
 from replay.core.safety.redaction import redact
 from replay.core.settings.plugin_bugs import bug_behind
@@ -61,35 +38,15 @@ app: typer.Typer = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for _verb in (
-    init,
-    validate,
-    run,
-    report,
-    view,
-    compare,
-    stress,
-    resume,
-    rerun,
-    score,
-    plot,
-    export,
-    plugins,
-    agree,
-    score_file,
-    judge_file,
-    collect,
-    drift,
-    rewrite,
-    synthesize,
-    serve,
-):
-    _name = _verb.__name__.replace("_", "-")
-    _help = VERB_HELP[_name]
-    app.command(_name, cls=Verb, short_help=_help.summary, rich_help_panel=_help.panel)(_verb)
-for _group in (data, study):
-    _help = VERB_HELP[str(_group.info.name)]
-    app.add_typer(_group, short_help=_help.summary, rich_help_panel=_help.panel)
+for _name, _help in VERB_HELP.items():
+    if " " in _name:  # a verb within a group
+        continue
+    _file = _name.replace("-", "_")
+    _verb = getattr(import_module(f"replay.cli.{_file}"), _file)
+    if isinstance(_verb, typer.Typer):
+        app.add_typer(_verb, short_help=_help.summary, rich_help_panel=_help.panel)
+    else:
+        app.command(_name, cls=Verb, short_help=_help.summary, rich_help_panel=_help.panel)(_verb)
 
 
 @app.callback(invoke_without_command=True)

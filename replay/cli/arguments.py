@@ -1,14 +1,19 @@
-"""What several verbs share: arguments and options."""
+"""What several verbs share: arguments, options, and consent to what others' runs would do here."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from replay.cli.output import echo
+from replay.cli.output import echo, open_console
 from replay.report import LEAST_CHARS
+
+if TYPE_CHECKING:
+    from replay.core.safety.provenance import UntrustedActions
+
 
 ScenarioArgument = Annotated[
     str,
@@ -71,6 +76,28 @@ OtlpOption = Annotated[
     typer.Option("--otlp", metavar="URL", help="Send spans to this collector of OpenTelemetry's."),
 ]
 SystemOption = Annotated[list[str] | None, typer.Option("--system", metavar="NAME", help="Only this system.")]
+FormatOption = Annotated[
+    str | None, typer.Option("--format", metavar="NAME", help="The reader; found out if left out.")
+]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="A setting of the reader; may be given several times."),
+]
+LimitOption = Annotated[int | None, typer.Option("--limit", min=1, help="Conversations at most.")]
+SkipBadOption = Annotated[
+    bool, typer.Option("--skip-bad", help="Skip and report conversations that can't be read.")
+]
+LinesOption = Annotated[
+    Path | None, typer.Option("--out", "-o", metavar="FILE", help="Standard output when left out.")
+]
+TableOption = Annotated[
+    Path | None, typer.Option("--out", "-o", metavar="FILE", help="A .csv, .xlsx or .jsonl file.")
+]
+WidthOption = Annotated[
+    Literal["column", "page"], typer.Option("--width", help="column: 3.3 inches. page: 7 inches.")
+]
+PortOption = Annotated[int, typer.Option("--port", min=0, max=65535, help="0 takes any free port.")]
+HostOption = Annotated[str, typer.Option("--host", help="The address to bind to.")]
 PolicyOption = Annotated[list[str] | None, typer.Option("--policy", metavar="NAME", help="Only this policy.")]
 ResamplesOption = Annotated[
     int, typer.Option("--resamples", min=0, help="Bootstrap samples for the intervals; 0 for none.")
@@ -173,3 +200,31 @@ def choose_token(token_env: str | None, no_token: bool, danger: str) -> str | No
         echo(f"warning: no token: {danger}", err=True)
         return None
     return new_token() if token_env is None else token_from(token_env)
+
+
+AllowOption = Annotated[
+    bool,
+    typer.Option(
+        "--allow-code",
+        help="Of a run that you didn't begin on this machine: do what it names, without asking.",
+    ),
+]
+
+
+def ask_consent(actions: UntrustedActions | None, *, allow_code: bool) -> None:
+    """
+    Go on if the user says so, on a terminal, or said so by ``--allow-code``.
+
+    Raises:
+        RunError: there is nobody to ask.
+        typer.Exit: the user says no.
+    """
+    from replay.core.safety.provenance import check_consent
+
+    if not actions or allow_code or not (sys.stdin.isatty() and open_console(stderr=True).is_terminal):
+        check_consent(actions, allow_code=allow_code, say="--allow-code")
+        return
+    echo(*actions.text().split("\n"), err=True)
+    if not typer.confirm("Do you trust where it came from?", default=False, err=True):
+        echo("nothing was done", err=True)
+        raise typer.Exit(2)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from replay.cli.arguments import NoTokenOption, TokenEnvOption, choose_token
+from replay.cli import arguments
 from replay.cli.output import echo
 
 
@@ -24,14 +24,8 @@ def collect(
             "--review", metavar="SUITE", help="Look through a suite in a browser, in place of making one."
         ),
     ] = None,
-    format: Annotated[
-        str | None,
-        typer.Option("--format", metavar="NAME", help="The reader of LOGS; found out if left out."),
-    ] = None,
-    setting: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="A setting of it; may be given several times."),
-    ] = None,
+    format: arguments.FormatOption = None,
+    setting: arguments.SetOption = None,
     limit: Annotated[int, typer.Option("--limit", min=1, help="Conversations at most.")] = 50,
     min_turns: Annotated[int, typer.Option("--min-turns", min=1, help="Leave shorter ones out.")] = 1,
     seed: Annotated[int, typer.Option("--seed", help="For what is drawn: the same seed takes the same.")] = 0,
@@ -65,14 +59,12 @@ def collect(
             "--any-language", help="Also conversations that are not English, whose names are told worse."
         ),
     ] = False,
-    skip_bad: Annotated[
-        bool, typer.Option("--skip-bad", help="Skip and report conversations that can't be read.")
-    ] = False,
+    skip_bad: arguments.SkipBadOption = False,
     port: Annotated[
         int, typer.Option("--port", min=0, max=65535, help="Of --review; 0 takes any free port.")
     ] = 8780,
-    token_env: TokenEnvOption = None,
-    no_token: NoTokenOption = False,
+    token_env: arguments.TokenEnvOption = None,
+    no_token: arguments.NoTokenOption = False,
 ) -> None:
     """
     Make a suite of production logs: what is worth keeping, without personal data.
@@ -130,7 +122,7 @@ def _review(suite: Path, replaced: Path | None, port: int, token_env: str | None
     from replay.cli.signals import run_server
     from replay.collecting.review.server import serve_review
 
-    token = choose_token(
+    token = arguments.choose_token(
         token_env, no_token, "every user and every program of this machine can read and change the suite"
     )
 

@@ -7,18 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from replay.cli.arguments import (
-    RUNS,
-    IntervalOption,
-    JsonOption,
-    MarkdownOption,
-    MaxCharsOption,
-    PolicyOption,
-    ResamplesOption,
-    RunsOption,
-    SystemOption,
-    run_folder,
-)
+from replay.cli import arguments
 from replay.cli.output import echo, echo_json, open_console
 from replay.core.errors import InputError
 from replay.report import MOST_CHARS
@@ -63,8 +52,8 @@ def compare(
         Literal["depth"] | None,
         typer.Option("--by", help="Also a row for each turn depth, corrected apart."),
     ] = None,
-    system: SystemOption = None,
-    policy: PolicyOption = None,
+    system: arguments.SystemOption = None,
+    policy: arguments.PolicyOption = None,
     systems: Annotated[
         str | None, typer.Option("--systems", metavar="A,B", help="Compare system A with system B.")
     ] = None,
@@ -78,16 +67,16 @@ def compare(
     flip_at: Annotated[
         float, typer.Option("--flip-at", min=0.0, max=1.0, help="A turn at or above this score is right.")
     ] = 0.5,
-    resamples: ResamplesOption = 1000,
+    resamples: arguments.ResamplesOption = 1000,
     permutations: Annotated[
         int, typer.Option("--permutations", min=1, help="Swaps drawn where there are too many to try all.")
     ] = 10_000,
     seed: Annotated[int, typer.Option("--seed", min=0, help="For resamples and swaps.")] = 0,
-    interval: IntervalOption = "t",
-    among: RunsOption = RUNS,
-    as_json: JsonOption = False,
-    markdown: MarkdownOption = False,
-    max_chars: MaxCharsOption = MOST_CHARS,
+    interval: arguments.IntervalOption = "t",
+    among: arguments.RunsOption = arguments.RUNS,
+    as_json: arguments.JsonOption = False,
+    markdown: arguments.MarkdownOption = False,
+    max_chars: arguments.MaxCharsOption = MOST_CHARS,
 ) -> None:
     """
     Show by how much the second run differs from the first on the same turns, and whether by chance.
@@ -97,7 +86,7 @@ def compare(
     are too few for any difference in such a score to be significant.
     """
 
-    from replay.cli.asserting import UNDECIDED, exit_code
+    from replay.cli.playing import UNDECIDED, exit_code
     from replay.report.findings import gate_lines
     from replay.report.markdown import comparison_markdown
     from replay.report.pairing import two_names
@@ -113,7 +102,7 @@ def compare(
         show_spread(given, by_depth=by is not None, as_json=as_json)
         return
     if baseline is not None:
-        (second_folder,) = given or [run_folder(None, among)]
+        (second_folder,) = given or [arguments.run_folder(None, among)]
         kept = baseline_run(baseline)
         if kept is None:
             _tell_that_there_is_no_baseline(baseline, Run(second_folder).folder, as_json=as_json)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from replay.cli.arguments import JsonOption
-from replay.cli.near_misses import Verb
+from replay.cli.arguments import FormatOption, JsonOption, LimitOption, SetOption, SkipBadOption, WidthOption
 from replay.cli.output import echo, echo_json, open_console
-from replay.cli.verb_help import VERB_HELP, PanelGroup
+from replay.cli.verb_help import VERB_HELP, PanelGroup, Verb
 
 if TYPE_CHECKING:
     from replay.report.document import ReportDocument
@@ -25,17 +24,6 @@ data: typer.Typer = typer.Typer(
     rich_markup_mode=None,
 )
 
-FormatOption = Annotated[
-    str | None, typer.Option("--format", metavar="NAME", help="The reader; found out if left out.")
-]
-SetOption = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="A setting of the reader; may be given several times."),
-]
-LimitOption = Annotated[int | None, typer.Option("--limit", min=1, help="Conversations at most.")]
-SkipBadOption = Annotated[
-    bool, typer.Option("--skip-bad", help="Skip and report conversations that can't be read.")
-]
 SampleOption = Annotated[
     int,
     typer.Option(
@@ -93,9 +81,7 @@ def compare(
     plot: Annotated[
         Path | None, typer.Option("--plot", metavar="FILE", help="Draw it too: a .pdf, .svg or .png file.")
     ] = None,
-    width: Annotated[
-        Literal["column", "page"], typer.Option("--width", help="column: 3.3 inches. page: 7 inches.")
-    ] = "page",
+    width: WidthOption = "page",
 ) -> None:
     """
     Show the figures of two data sets side by side.
@@ -138,18 +124,12 @@ def _statistics(
     seed: int,
     name: str,
 ) -> DataStatistics:
-    from replay.cli.settings import choose_reader
+    from replay.cli.settings import read_named
     from replay.coreference.reading.embedded import EmbeddedResolver
-    from replay.datasets.loading import expand, read_conversations
     from replay.synthesis.statistics.data_statistics import data_statistics
 
     skipped: list[Exception] = []
-    conversations = read_conversations(
-        expand(files, Path.cwd()),
-        reader=choose_reader(format, setting),
-        on_bad=skipped.append if skip_bad else None,
-        limit=limit,
-    )
+    conversations = read_named(files, format, setting, skipped if skip_bad else None, limit)
     resolver = EmbeddedResolver() if sample else None
     found = data_statistics(name, conversations, resolver=resolver, sample=sample, seed=seed)
     for error in skipped:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from replay.cli.arguments import LinesOption
 from replay.cli.output import count_along, echo
 
 if TYPE_CHECKING:
@@ -49,9 +50,7 @@ def drift(
             "--drift", metavar="YAML", help="As a scenario's drift: '{mode: hard, window: 3}', for instance."
         ),
     ] = None,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="FILE", help="Standard output when left out.")
-    ] = None,
+    out: LinesOption = None,
 ) -> None:
     """
     Say which questions drifted in conversations that somebody else has played. No system is asked anything.
@@ -62,31 +61,26 @@ def drift(
     Without --gold, as of production logs: which questions lean on an earlier answer, on which words, how far
     back, and which of them would mean something else if that answer were wrong.
     """
-    from replay.cli.settings import choose_reader
+    from replay.cli.settings import read_named
     from replay.core.errors import InputError
     from replay.core.settings.yaml_lines import parse
-    from replay.datasets.loading import expand, read_conversations
 
     value, _, faults = parse(section or "{}")
     if faults or not isinstance(value, dict):
         raise InputError(f"--drift: {faults[0].message if faults else 'a mapping is expected'}")
-
-    def read(files: list[str], name: str | None, given: list[str] | None) -> list[Conversation]:
-        reader = choose_reader(name, given or [])
-        return list(read_conversations(expand(files, Path.cwd()), reader=reader, on_bad=None, limit=None))
-
     if gold:
-        _write_drift(read(gold, gold_format, gold_setting), read(logs, format, setting), value, out)
+        recorded = list(read_named(gold, gold_format, gold_setting))
+        _write_drift(recorded, list(read_named(logs, format, setting)), value, out)
     elif gold_format or gold_setting:
         raise InputError("--gold-format and --gold-set need --gold")
     else:
-        _write_leaning(read(logs, format, setting), value, out)
+        _write_leaning(list(read_named(logs, format, setting)), value, out)
 
 
 def _write_drift(
     gold: list[Conversation], logs: list[Conversation], section: dict[str, Any], out: Path | None
 ) -> None:
-    from replay.cli.json_lines import json_line, write_lines
+    from replay.cli.output import json_line, write_lines
     from replay.report.numbers import count_text
     from replay.runs.logged_drift import drift as judged
 
@@ -111,7 +105,7 @@ def _write_drift(
 
 
 def _write_leaning(logs: list[Conversation], section: dict[str, Any], out: Path | None) -> None:
-    from replay.cli.json_lines import json_line, write_lines
+    from replay.cli.output import json_line, write_lines
     from replay.runs.logged_leaning import leaning
     from replay.statistics.interval import Interval, UndefinedNumber
 

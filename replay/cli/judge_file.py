@@ -7,13 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from replay.cli.arguments import (
-    FreshOption,
-    JsonOption,
-    PlanOption,
-    PricesOption,
-    WrittenJudgeOption,
-)
+from replay.cli import arguments
 from replay.cli.output import echo, echo_json, open_console
 
 
@@ -22,10 +16,8 @@ def judge_file(
         Path,
         typer.Argument(metavar="FILE", help="FED, Topical-Chat, or a table with response and context."),
     ],
-    judge: WrittenJudgeOption,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="FILE", help="A .csv, .xlsx or .jsonl file.")
-    ] = None,
+    judge: arguments.WrittenJudgeOption,
+    out: arguments.TableOption = None,
     format: Annotated[
         Literal["fed", "usr", "unieval", "table"] | None,
         typer.Option("--format", help="Of FILE; found out from it if left out."),
@@ -36,10 +28,10 @@ def judge_file(
     repeats: Annotated[
         int | None, typer.Option("--repeats", min=1, max=100, help="Ask each judge so often.")
     ] = None,
-    prices: PricesOption = None,
-    no_cache: FreshOption = False,
-    dry_run: PlanOption = False,
-    as_json: JsonOption = False,
+    prices: arguments.PricesOption = None,
+    no_cache: arguments.FreshOption = False,
+    dry_run: arguments.PlanOption = False,
+    as_json: arguments.JsonOption = False,
 ) -> None:
     """
     Have judges judge recorded responses; write a table that `replay agree` holds against FILE's ratings.

@@ -13,7 +13,7 @@ from rich.table import Table
 
 from replay.cli.output import echo, echo_json, open_console
 from replay.cli.signals import INTERRUPTED, cancel_on_signal
-from replay.core.asking.estimate import CostEstimate
+from replay.core.asking.tally import CostEstimate
 from replay.core.errors import Fault, InputError, ScenarioError
 from replay.results.judging import estimate_run, judge_run, run_panels
 from replay.results.run import Run

@@ -1,4 +1,4 @@
-"""Everything that a verb prints: lines, JSON, tables, and bytes for other programs."""
+"""Everything that a verb prints or writes: lines, JSON, tables, and bytes for other programs."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import codecs
 import io
 import json
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
-from replay.core.errors import InputError
+from replay.core.errors import InputError, writing
 from replay.core.terminal import escape_unprintable, unwrap_stream, visible_json
 
 if TYPE_CHECKING:
@@ -80,3 +81,33 @@ class _TerminalBytes(io.RawIOBase):
         text = self._decoder.decode(data).replace("\r\n", "\n")
         sys.stdout.write(escape_unprintable(text, keep="\n\t"))
         return len(data)
+
+
+def json_line(fields: dict[str, Any]) -> bytes:
+    """Return one line."""
+    # Half of a surrogate pair, which UTF-8 can't hold, becomes the escape that means the same in JSON.
+    return json.dumps(fields, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n"
+
+
+def write_lines(lines: Iterable[bytes], out: Path | None) -> None:
+    """
+    Write *lines* to the file *out*, which appears only once it is complete, or to standard output.
+
+    Raises:
+        InputError: the file can't be written.
+    """
+    if out is None:
+        stream = binary_output()
+        for line in lines:
+            stream.write(line)
+        stream.flush()
+        return
+    unfinished = out.with_name(out.name + ".part")
+    try:
+        with writing(out):
+            with unfinished.open("wb") as stream:
+                stream.writelines(lines)
+            unfinished.replace(out)
+    finally:
+        with suppress(OSError):  # where it can't be removed it could not be made either
+            unfinished.unlink()

@@ -7,15 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from replay.cli.arguments import (
-    RUNS,
-    IntervalOption,
-    PolicyOption,
-    ResamplesOption,
-    RunsOption,
-    SystemOption,
-    run_folder,
-)
+from replay.cli import arguments
 from replay.cli.output import echo
 
 What = Literal["depth", "gap", "latency", "agreement"]
@@ -35,20 +27,18 @@ def plot(
         list[Path] | None,
         typer.Argument(metavar="RUN", help="Runs' folders; left out, the newest in --runs."),
     ] = None,
-    runs: RunsOption = RUNS,
+    runs: arguments.RunsOption = arguments.RUNS,
     metric: Annotated[
         list[str] | None,
         typer.Option(
             "--metric", metavar="NAME", help="A score; several make several panels. f1 if left out."
         ),
     ] = None,
-    system: SystemOption = None,
-    policy: PolicyOption = None,
-    width: Annotated[
-        Literal["column", "page"], typer.Option("--width", help="column: 3.3 inches. page: 7 inches.")
-    ] = "column",
-    resamples: ResamplesOption = 1000,
-    interval: IntervalOption = "t",
+    system: arguments.SystemOption = None,
+    policy: arguments.PolicyOption = None,
+    width: arguments.WidthOption = "column",
+    resamples: arguments.ResamplesOption = 1000,
+    interval: arguments.IntervalOption = "t",
 ) -> None:
     """
     Draw a picture for a paper: readable at column width, in colours that colour-blind people tell apart.
@@ -63,7 +53,7 @@ def plot(
 
     check_can_draw()
     format_of(out)
-    chosen = [Run(folder) for folder in folders or [run_folder(None, runs)]]
+    chosen = [Run(folder) for folder in folders or [arguments.run_folder(None, runs)]]
     found = [
         (run.scored_run(run.folder.name), run.report(resamples=resamples, method=interval)) for run in chosen
     ]

@@ -7,38 +7,25 @@ from typing import Annotated
 
 import typer
 
-from replay.cli.arguments import (
-    RUNS,
-    FailOnOption,
-    FullOption,
-    IntervalOption,
-    JsonOption,
-    JunitOption,
-    MarkdownOption,
-    MaxCharsOption,
-    ResamplesOption,
-    RunArgument,
-    RunsOption,
-    run_folder,
-)
+from replay.cli import arguments
 from replay.cli.output import echo
 from replay.report import MOST_CHARS
 
 
 def report(
-    run: RunArgument = None,
-    runs: RunsOption = RUNS,
-    as_json: JsonOption = False,
-    resamples: ResamplesOption = 1000,
-    interval: IntervalOption = "t",
-    markdown: MarkdownOption = False,
+    run: arguments.RunArgument = None,
+    runs: arguments.RunsOption = arguments.RUNS,
+    as_json: arguments.JsonOption = False,
+    resamples: arguments.ResamplesOption = 1000,
+    interval: arguments.IntervalOption = "t",
+    markdown: arguments.MarkdownOption = False,
     latex: Annotated[
         bool, typer.Option("--latex", help="Print tables for a paper, for LaTeX with booktabs.")
     ] = False,
-    max_chars: MaxCharsOption = MOST_CHARS,
-    junit: JunitOption = None,
-    fail_on: FailOnOption = None,
-    full: FullOption = False,
+    max_chars: arguments.MaxCharsOption = MOST_CHARS,
+    junit: arguments.JunitOption = None,
+    fail_on: arguments.FailOnOption = None,
+    full: arguments.FullOption = False,
     html: Annotated[
         Path | None, typer.Option("--html", metavar="FILE", help="Also write a page for a browser.")
     ] = None,
@@ -48,8 +35,7 @@ def report(
 
     Ends with 100 if something that the scenario asserts does not hold.
     """
-    from replay.cli.asserting import exit_code, read_fail_on, show_assertions, show_worse
-    from replay.cli.playing import show
+    from replay.cli.playing import exit_code, read_fail_on, show, show_assertions, show_worse
     from replay.core.errors import InputError
     from replay.results.assertion_results import check_assertions
     from replay.results.run import Run
@@ -59,7 +45,7 @@ def report(
         named = " and ".join(name for name, given in chosen.items() if given)
         raise InputError(f"{named}: say which one to print")
     worse = read_fail_on(fail_on)
-    shown = Run(run_folder(run, runs))
+    shown = Run(arguments.run_folder(run, runs))
     results = check_assertions(shown)
     show(
         shown,

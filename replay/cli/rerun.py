@@ -6,23 +6,12 @@ from typing import Annotated
 
 import typer
 
-from replay.cli.arguments import (
-    RUNS,
-    JsonOption,
-    JunitOption,
-    OnOption,
-    RunArgument,
-    RunsOption,
-    WorkersOption,
-    choose_workers,
-    run_folder,
-)
-from replay.cli.consent import AllowOption, ask_consent
+from replay.cli import arguments
 from replay.cli.output import echo
 
 
 def rerun(
-    run: RunArgument = None,
+    run: arguments.RunArgument = None,
     only: Annotated[
         list[str] | None,
         typer.Option(
@@ -33,12 +22,12 @@ def rerun(
             "are an or, as in outcome=timed-out,refused.",
         ),
     ] = None,
-    runs: RunsOption = RUNS,
-    as_json: JsonOption = False,
-    junit: JunitOption = None,
-    workers: WorkersOption = None,
-    on: OnOption = None,
-    allow_code: AllowOption = False,
+    runs: arguments.RunsOption = arguments.RUNS,
+    as_json: arguments.JsonOption = False,
+    junit: arguments.JunitOption = None,
+    workers: arguments.WorkersOption = None,
+    on: arguments.OnOption = None,
+    allow_code: arguments.AllowOption = False,
 ) -> None:
     """
     Ask chosen turns of a finished run again, into the same run; what they were before is kept.
@@ -56,21 +45,21 @@ def rerun(
     from replay.runs.rerun import count_chosen, rerun_async
 
     conditions = only or []
-    folder = run_folder(run, runs)
+    folder = arguments.run_folder(run, runs)
     count = count_chosen(folder, conditions)
     if count == 0:
         echo(f"no turn of {folder} is like that; nothing was asked again", err=True)
         show_whole(Run(folder), as_json=as_json, junit=junit)
         return
     echo(f"{count:,} turn{'' if count == 1 else 's'} chosen, to be asked again", err=True)
-    ask_consent(actions_of_untrusted_run(folder), allow_code=allow_code)
+    arguments.ask_consent(actions_of_untrusted_run(folder), allow_code=allow_code)
     play_and_report(
         lambda progress: rerun_async(
             folder,
             conditions,
             observer=progress,
             allow_code=True,
-            workers=choose_workers(workers),
+            workers=arguments.choose_workers(workers),
             on=on,
         ),
         runs,

@@ -6,22 +6,11 @@ from typing import Annotated
 
 import typer
 
-from replay.cli.arguments import (
-    RUNS,
-    JsonOption,
-    JunitOption,
-    OnOption,
-    RunArgument,
-    RunsOption,
-    WorkersOption,
-    choose_workers,
-    run_folder,
-)
-from replay.cli.consent import AllowOption, ask_consent
+from replay.cli import arguments
 
 
 def resume(
-    run: RunArgument = None,
+    run: arguments.RunArgument = None,
     with_new_data: Annotated[
         bool,
         typer.Option(
@@ -29,12 +18,12 @@ def resume(
             help="Take up conversations that the data has and the run hasn't, up to data.limit.",
         ),
     ] = False,
-    runs: RunsOption = RUNS,
-    as_json: JsonOption = False,
-    junit: JunitOption = None,
-    workers: WorkersOption = None,
-    on: OnOption = None,
-    allow_code: AllowOption = False,
+    runs: arguments.RunsOption = arguments.RUNS,
+    as_json: arguments.JsonOption = False,
+    junit: arguments.JunitOption = None,
+    workers: arguments.WorkersOption = None,
+    on: arguments.OnOption = None,
+    allow_code: arguments.AllowOption = False,
 ) -> None:
     """
     Go on with a run that was interrupted or killed; no finished turn is asked again.
@@ -48,15 +37,15 @@ def resume(
     from replay.results.consent import actions_of_untrusted_run
     from replay.runs.launch import resume_async
 
-    folder = run_folder(run, runs)
-    ask_consent(actions_of_untrusted_run(folder), allow_code=allow_code)
+    folder = arguments.run_folder(run, runs)
+    arguments.ask_consent(actions_of_untrusted_run(folder), allow_code=allow_code)
     play_and_report(
         lambda progress: resume_async(
             folder,
             observer=progress,
             with_new_data=with_new_data,
             allow_code=True,
-            workers=choose_workers(workers),
+            workers=arguments.choose_workers(workers),
             on=on,
         ),
         runs,

@@ -4,29 +4,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from replay.cli.arguments import FormatOption, LimitOption, LinesOption, SetOption, SkipBadOption
 from replay.cli.output import echo
 
 if TYPE_CHECKING:
     from replay.core.conversation import Conversation
-    from replay.coreference.reading.resolver import Resolver
 
 
 def rewrite(
     files: Annotated[list[str], typer.Argument(metavar="FILE", help="Data files, or glob patterns.")],
-    format: Annotated[
-        str | None, typer.Option("--format", metavar="NAME", help="The reader; found out if left out.")
-    ] = None,
-    setting: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set", metavar="KEY=VALUE", help="A setting of the reader; may be given several times."
-        ),
-    ] = None,
+    format: FormatOption = None,
+    setting: SetOption = None,
     resolver: Annotated[
         str,
         typer.Option(
@@ -48,10 +40,8 @@ def rewrite(
             help="Edits less probable than this to make the question better are not made; 0.7 if left out.",
         ),
     ] = None,
-    limit: Annotated[int | None, typer.Option("--limit", min=1, help="Conversations at most.")] = None,
-    skip_bad: Annotated[
-        bool, typer.Option("--skip-bad", help="Skip and report conversations that can't be read.")
-    ] = False,
+    limit: LimitOption = None,
+    skip_bad: SkipBadOption = False,
     native: Annotated[
         bool,
         typer.Option(
@@ -59,9 +49,7 @@ def rewrite(
             help="Write the conversations in the native format, with missing standalone questions.",
         ),
     ] = False,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="FILE", help="Standard output when left out.")
-    ] = None,
+    out: LinesOption = None,
 ) -> None:
     """
     Rewrite a data set's questions so that they need no context, from its recorded answers.
@@ -69,24 +57,17 @@ def rewrite(
     One JSON line for each question: how it was recorded, how it is rewritten, and what each of its
     mentions refers to. No system is asked anything.
     """
-    from replay.cli.json_lines import json_line, write_lines
-    from replay.cli.settings import choose_reader
+    from replay.cli.output import json_line, write_lines
+    from replay.cli.settings import build_resolver, read_named
     from replay.coreference.wording.rewriting import MIN_PROBABILITY
     from replay.coreference.wording.standalone import evidence, standalone_questions, with_standalone
-    from replay.datasets.loading import expand, read_conversations
     from replay.report.numbers import count_text
 
-    folder = Path.cwd()
-    made = _resolver(resolver, folder)
+    made = build_resolver(resolver)
     questions = rewritten = 0
     not_judged: Counter[str] = Counter()
     skipped: list[Exception] = []
-    conversations = read_conversations(
-        expand(files, folder),
-        reader=choose_reader(format, setting or []),
-        on_bad=skipped.append if skip_bad else None,
-        limit=limit,
-    )
+    conversations = read_named(files, format, setting, skipped if skip_bad else None, limit)
 
     def lines() -> Iterator[bytes]:
         nonlocal questions, rewritten
@@ -113,14 +94,6 @@ def rewrite(
     echo(f"{count_text(questions, 'question')}, {rewritten:,} rewritten with {made.signature}", err=True)
     for reason, count in not_judged.most_common():
         echo(f"{count} left as they are: {reason}", err=True)
-
-
-def _resolver(text: str, folder: Path) -> Resolver:
-    from replay.coreference.service.worker import ResolverChoice
-    from replay.scenario.reading import read_choices
-
-    (choice,) = read_choices([text], "--resolver")
-    return ResolverChoice(name=choice.name, settings=choice.settings, folder=folder).build()
 
 
 def _native(conversation: Conversation) -> bytes:

@@ -1,30 +1,24 @@
-"""``replay run``: play a scenario and show its depth table."""
+"""``replay run``: play a scenario and show its depth table; with ``--dry-run``, how much would be asked."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from replay.cli.arguments import (
-    RUNS,
-    FailOnOption,
-    FullOption,
-    JsonOption,
-    JunitOption,
-    OnOption,
-    OtlpOption,
-    RunsOption,
-    ScenarioArgument,
-    WorkersOption,
-    choose_workers,
-)
+from replay.cli import arguments
+from replay.cli.output import echo, echo_json
+from replay.core.safety.code_gate import code_may_run
+
+if TYPE_CHECKING:
+    from replay.scenario.reading import ScenarioFile
 
 
 def run(
-    scenario: ScenarioArgument,
-    runs: RunsOption = RUNS,
+    scenario: arguments.ScenarioArgument,
+    runs: arguments.RunsOption = arguments.RUNS,
     limit: Annotated[
         int | None, typer.Option("--limit", min=1, help="Conversations at most, whatever the scenario says.")
     ] = None,
@@ -52,34 +46,33 @@ def run(
             "--policy", metavar="NAME", help="In place of the scenario's policies; several times for several."
         ),
     ] = None,
-    otlp: OtlpOption = None,
-    workers: WorkersOption = None,
-    on: OnOption = None,
+    otlp: arguments.OtlpOption = None,
+    workers: arguments.WorkersOption = None,
+    on: arguments.OnOption = None,
     dry_run: Annotated[
         bool,
         typer.Option("--dry-run", help="Say how much would be asked, and ask nothing."),
     ] = False,
-    as_json: JsonOption = False,
-    junit: JunitOption = None,
-    fail_on: FailOnOption = None,
-    full: FullOption = False,
+    as_json: arguments.JsonOption = False,
+    junit: arguments.JunitOption = None,
+    fail_on: arguments.FailOnOption = None,
+    full: arguments.FullOption = False,
 ) -> None:
     """
     Play a scenario and show its depth table. Ctrl-C keeps what was answered; `resume` goes on.
 
     Ends with 100 if something that the scenario asserts does not hold.
     """
-    from replay.cli.asserting import read_fail_on
-    from replay.cli.playing import play_and_report
+    from replay.cli.playing import play_and_report, read_fail_on
     from replay.core.errors import InputError
     from replay.runs.launch import load_scenario, run_async
+    from replay.scenario.optional_sections import SAME_FROM
     from replay.scenario.reading import with_changes, with_cluster, with_workers
-    from replay.scenario.recorded_section import SAME_FROM
 
     worse = read_fail_on(fail_on)
     if cache is not None and no_cache:
         raise InputError("--cache and --no-cache don't go together; leave one of them out")
-    file = with_cluster(with_workers(load_scenario(scenario), choose_workers(workers)), on)
+    file = with_cluster(with_workers(load_scenario(scenario), arguments.choose_workers(workers)), on)
     data: dict[str, Any] = {"limit": limit} if limit else {}
     data |= {"skip_bad": True} if skip_bad else {}
     play: dict[str, Any] = {} if repeats is None else {"repeats": repeats}
@@ -92,8 +85,6 @@ def run(
     if changes := {section: keys for section, keys in changes.items() if keys}:
         file = with_changes(file, changes)
     if dry_run:
-        from replay.cli.planning import show_plan
-
         show_plan(file, as_json=as_json)
         return
     play_and_report(
@@ -104,3 +95,47 @@ def run(
         full=full,
         worse=worse,
     )
+
+
+@code_may_run()
+def show_plan(file: ScenarioFile, *, as_json: bool) -> None:
+    """
+    Print how many questions the scenario in *file* would put, and what its resolver would take.
+
+    Raises:
+        InputError: it is a load run, or something in it or its data can't be used.
+    """
+    import msgspec
+
+    from replay.core.errors import InputError
+    from replay.report.numbers import count_text
+    from replay.results.resolver_asks import estimate_resolver, planned_turns
+    from replay.results.user_asks import estimate_users
+    from replay.scenario.assembly import assemble
+
+    assembly = assemble(file)
+    if assembly.load:
+        raise InputError("what a load run asks depends on how fast it is answered; --dry-run can't tell")
+    (turns, plays), policies = planned_turns(assembly), len(assembly.policies)
+    resolver = estimate_resolver(assembly)
+    users = estimate_users(assembly, turns, plays)
+    if as_json:
+        echo_json(
+            {
+                "turns": turns,
+                "asks_of_each_system": turns * policies,
+                "resolver": msgspec.to_builtins(resolver),
+                **({"users": [asdict(one) for one in users]} if users else {}),
+            }
+        )
+        return
+    counted = f"{count_text(turns, 'turn')}, policies: {policies}"
+    echo(f"each system: {count_text(turns * policies, 'question')} at most ({counted})")
+    if resolver is not None:
+        from replay.cli.judging import print_estimates
+
+        print_estimates("who", [resolver])
+    for one in users:
+        echo(one.sentence)
+    if assembly.judges:
+        echo("Judges are asked after the run; `replay score RUN --dry-run` says what they would take.")

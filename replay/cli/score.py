@@ -6,21 +6,12 @@ from typing import Annotated
 
 import typer
 
-from replay.cli.arguments import (
-    RUNS,
-    FreshOption,
-    JsonOption,
-    PlanOption,
-    RunArgument,
-    RunsOption,
-    run_folder,
-)
-from replay.cli.consent import AllowOption, ask_consent
+from replay.cli import arguments
 
 
 def score(
-    run: RunArgument = None,
-    runs: RunsOption = RUNS,
+    run: arguments.RunArgument = None,
+    runs: arguments.RunsOption = arguments.RUNS,
     scorer: Annotated[
         list[str] | None,
         typer.Option(
@@ -50,7 +41,7 @@ def score(
         int | None,
         typer.Option("--repeats", min=1, max=100, help="Ask each judge so often, and show the spread."),
     ] = None,
-    no_cache: FreshOption = False,
+    no_cache: arguments.FreshOption = False,
     on: Annotated[
         str | None,
         typer.Option(
@@ -60,9 +51,9 @@ def score(
             "own, or this machine's; or that at an address as in ray://HOST:10001), or here.",
         ),
     ] = None,
-    dry_run: PlanOption = False,
-    as_json: JsonOption = False,
-    allow_code: AllowOption = False,
+    dry_run: arguments.PlanOption = False,
+    as_json: arguments.JsonOption = False,
+    allow_code: arguments.AllowOption = False,
 ) -> None:
     """Score a run's records anew, or have judges judge them; no system is asked anything."""
     from replay.core.errors import InputError
@@ -70,15 +61,17 @@ def score(
     from replay.results.judging import chosen_judges, run_panels
     from replay.results.rescoring import score as score_run
     from replay.results.run import Run
+    from replay.scenario.optional_sections import RecordedSection
     from replay.scenario.reading import read_choices
-    from replay.scenario.recorded_section import RecordedSection
 
-    folder = run_folder(run, runs)
+    folder = arguments.run_folder(run, runs)
     found = Run(folder)
     judges = chosen_judges(found, judge or (["all"] if dry_run else []))
     chosen = read_choices(scorer, "--scorer") if scorer else found.scenario().scenario.scorers
     scorers = chosen if scorer or recorded or not (judges or dry_run) else []
-    ask_consent(actions_of_untrusted_run(folder, scorers=scorers, judges=judges), allow_code=allow_code)
+    arguments.ask_consent(
+        actions_of_untrusted_run(folder, scorers=scorers, judges=judges), allow_code=allow_code
+    )
     if dry_run:
         from replay.cli.judging import show_estimate
 

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from replay.cli.arguments import FreshOption, JsonOption, PlanOption, PricesOption
+from replay.cli.arguments import FreshOption, JsonOption, PlanOption, PricesOption, TableOption
 from replay.cli.output import echo, echo_json, open_console
 
 
@@ -16,9 +16,7 @@ def score_file(
         Path, typer.Option("--benchmark", metavar="FILE", help="Questions, gold answers, contexts.")
     ],
     responses: Annotated[Path, typer.Option("--responses", metavar="FILE", help="The answers to score.")],
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="FILE", help="A .csv, .xlsx or .jsonl file.")
-    ] = None,
+    out: TableOption = None,
     join: Annotated[
         Literal["id", "question", "row"] | None,
         typer.Option("--join", help="Left out: by id if both files have one, by question, by row."),

@@ -6,14 +6,14 @@ from typing import Annotated
 
 import typer
 
-from replay.cli.arguments import AllowHostOption, NoTokenOption, TokenEnvOption, choose_token
+from replay.cli import arguments
 from replay.cli.output import echo
 
 
 def serve(
     adapter: Annotated[str, typer.Argument(metavar="ADAPTER", help="An adapter's name, as in a scenario.")],
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0 takes any free port.")] = 8080,
-    host: Annotated[str, typer.Option("--host", help="The address to bind to.")] = "127.0.0.1",
+    port: arguments.PortOption = 8080,
+    host: arguments.HostOption = "127.0.0.1",
     setting: Annotated[
         list[str] | None,
         typer.Option(
@@ -28,9 +28,9 @@ def serve(
         int | None, typer.Option("--capacity", min=1, help="Questions answered at a time; others queue.")
     ] = None,
     max_body: Annotated[int, typer.Option("--max-body", min=1, help="The largest body taken, in MiB.")] = 4,
-    token_env: TokenEnvOption = None,
-    no_token: NoTokenOption = False,
-    allow_host: AllowHostOption = None,
+    token_env: arguments.TokenEnvOption = None,
+    no_token: arguments.NoTokenOption = False,
+    allow_host: arguments.AllowHostOption = None,
 ) -> None:
     """
     Offer an adapter as a chat server: OpenAI-compatible, and with sessions kept by the server.
@@ -48,7 +48,7 @@ def serve(
     from replay.web.server import serve as serve_app
 
     made = make_plugin("adapters", adapter, setting or [], Adapter)  # type: ignore[type-abstract]
-    token = choose_token(
+    token = arguments.choose_token(
         token_env,
         no_token,
         "whoever reaches this address, from here or elsewhere, may ask, and read all answers",

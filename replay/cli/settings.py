@@ -1,16 +1,21 @@
-"""Plug-ins that a command line names, and ``--set KEY=VALUE`` for their settings."""
+"""Plug-ins and data that a command line names, and ``--set KEY=VALUE`` for settings."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
+from replay.core.conversation import Conversation
 from replay.core.errors import InputError
 from replay.core.safety.code_gate import code_may_run
 from replay.core.settings.plugins import Kind, make
 from replay.core.settings.yaml_lines import parse
+from replay.coreference.reading.resolver import Resolver
+from replay.coreference.service.worker import ResolverChoice
+from replay.datasets.loading import expand, read_conversations
 from replay.datasets.reader import Reader
+from replay.scenario.reading import read_choices
 
 T = TypeVar("T")
 
@@ -47,3 +52,33 @@ def choose_reader(name: str | None, given: Sequence[str]) -> Reader | None:
             raise InputError("--set needs --format, since settings belong to one reader")
         return None
     return make_plugin("readers", name, given, Reader)  # type: ignore[type-abstract]
+
+
+def read_named(
+    files: Sequence[str],
+    format: str | None,
+    setting: Sequence[str] | None,
+    skipped: list[Exception] | None = None,
+    limit: int | None = None,
+) -> Iterator[Conversation]:
+    """
+    Yield the conversations of *files*, names or glob patterns, at most *limit* of them.
+
+    What can't be read is added to *skipped*.
+
+    Raises:
+        InputError, PluginError: as for ``choose_reader``, or a file can't be read and *skipped* is None.
+    """
+    reader, on_bad = choose_reader(format, setting or ()), None if skipped is None else skipped.append
+    return read_conversations(expand(files, Path.cwd()), reader=reader, on_bad=on_bad, limit=limit)
+
+
+def build_resolver(text: str) -> Resolver:
+    """
+    Return the resolver that *text* names, as in a scenario.
+
+    Raises:
+        ScenarioError: it names none.
+    """
+    (choice,) = read_choices([text], "--resolver")
+    return ResolverChoice(name=choice.name, settings=choice.settings, folder=Path.cwd()).build()

@@ -8,16 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from replay.cli.arguments import (
-    RUNS,
-    FullOption,
-    JsonOption,
-    JunitOption,
-    OnOption,
-    OtlpOption,
-    RunsOption,
-    ScenarioArgument,
-)
+from replay.cli import arguments
 from replay.cli.output import echo
 
 if TYPE_CHECKING:
@@ -27,7 +18,7 @@ DURATION_S = 30.0
 
 
 def stress(
-    scenario: ScenarioArgument,
+    scenario: arguments.ScenarioArgument,
     profile: Annotated[
         Literal["closed", "constant", "poisson", "trace", "recorded"] | None,
         typer.Option(
@@ -100,7 +91,7 @@ def stress(
     workers: Annotated[
         int | None, typer.Option("--workers", min=1, help="Processes that ask; each takes its share.")
     ] = None,
-    on: OnOption = None,
+    on: arguments.OnOption = None,
     allow_host: Annotated[
         list[str] | None,
         typer.Option(
@@ -109,11 +100,11 @@ def stress(
             help="A host beyond this machine and private networks that may be put under load.",
         ),
     ] = None,
-    otlp: OtlpOption = None,
-    runs: RunsOption = RUNS,
-    as_json: JsonOption = False,
-    junit: JunitOption = None,
-    full: FullOption = False,
+    otlp: arguments.OtlpOption = None,
+    runs: arguments.RunsOption = arguments.RUNS,
+    as_json: arguments.JsonOption = False,
+    junit: arguments.JunitOption = None,
+    full: arguments.FullOption = False,
 ) -> None:
     """
     Play conversations under load: again and again, with drift handled and every turn scored.

@@ -11,7 +11,6 @@ from replay.cli.output import echo
 
 if TYPE_CHECKING:
     from replay.core.adapter import Adapter
-    from replay.coreference.reading.resolver import Resolver
     from replay.synthesis.flow import Shares
     from replay.synthesis.synthesize import Synthesis
 
@@ -107,6 +106,7 @@ def synthesize(
     """
     import msgspec
 
+    from replay.cli.settings import build_resolver
     from replay.core.errors import writing
     from replay.datasets.native import write_native
     from replay.synthesis.statistics.card import write_card
@@ -132,7 +132,12 @@ def synthesize(
     settings = SynthesisSettings(
         conversations=conversations, turns=turns, seed=seed, shares=shares, largest_mb=largest_mb
     )
-    made = make(documents, settings, system=_system(found_by), resolver=_resolver(resolver))
+    made = make(
+        documents,
+        settings,
+        system=_system(found_by),
+        resolver=None if resolver == "none" else build_resolver(resolver),
+    )
     with writing(out):
         write_native(made.conversations, out)
     card = out.with_suffix(".card.md")
@@ -199,16 +204,6 @@ def _system(text: str) -> Adapter | None:
         return None
     (choice,) = read_choices([text], "--found-by")
     return make_nested("adapters", {choice.name: dict(choice.settings)}, Adapter, folder=Path.cwd())  # type: ignore[type-abstract]
-
-
-def _resolver(text: str) -> Resolver | None:
-    from replay.coreference.service.worker import ResolverChoice
-    from replay.scenario.reading import read_choices
-
-    if text == "none":
-        return None
-    (choice,) = read_choices([text], "--resolver")
-    return ResolverChoice(name=choice.name, settings=choice.settings, folder=Path.cwd()).build()
 
 
 def _report(made: Synthesis, shares: Shares) -> list[str]:

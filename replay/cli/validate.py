@@ -11,7 +11,7 @@ import typer
 from replay.cli.arguments import ScenarioArgument
 from replay.cli.output import echo
 from replay.core.message import instructions
-from replay.datasets.omitted import LEFT_OUT, OmissionCounts
+from replay.datasets.turn_metadata import LEFT_OUT, OmissionCounts
 
 if TYPE_CHECKING:
     from replay.core.adapter import Adapter

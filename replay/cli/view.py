@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from replay.cli.arguments import RUNS, NoTokenOption, RunsOption, TokenEnvOption, choose_token
+from replay.cli.arguments import RUNS, NoTokenOption, PortOption, RunsOption, TokenEnvOption, choose_token
 from replay.cli.output import echo
 
 
@@ -17,7 +17,7 @@ def view(
         typer.Argument(metavar="RUN", help="Runs' folders; left out, all in --runs."),
     ] = None,
     runs: RunsOption = RUNS,
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0 takes any free port.")] = 8765,
+    port: PortOption = 8765,
     host: Annotated[str, typer.Option("--host", help="A loopback address.")] = "127.0.0.1",
     token_env: TokenEnvOption = None,
     no_token: NoTokenOption = False,

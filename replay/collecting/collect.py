@@ -16,11 +16,14 @@ from replay.collecting.report import CollectedSuite, CollectSettings, write_repo
 from replay.collecting.sampling import (
     CandidateConversation,
     TakenConversation,
+    bad_answers,
+    bad_verdict,
+    complaint,
+    leaning_depths,
     read_leaning,
     split_duplicates,
     take,
 )
-from replay.collecting.signals import bad_answers, bad_verdict, complaint, leaning_depths
 from replay.collecting.suite import CONVERSATIONS, KEY_TURNS, SCENARIO, replaced_path, write_replaced
 from replay.core.conversation import Conversation
 from replay.core.errors import DatasetError, InputError, writing
@@ -31,7 +34,7 @@ from replay.datasets.loading import read_conversations
 from replay.datasets.native import native_line, write_native
 from replay.datasets.reader import Reader
 from replay.report.numbers import count_text
-from replay.scenario.recorded_section import BAD_ANSWERS, BAD_CONVERSATION
+from replay.scenario.optional_sections import BAD_ANSWERS, BAD_CONVERSATION
 from replay.scenario.shipped import starter_scenario
 
 _EXTRA = ("datasketch", "faker", "phonenumbers", "stdnum", "symspellpy")

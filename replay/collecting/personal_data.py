@@ -19,10 +19,8 @@ from typing import NamedTuple
 
 from replay.collecting.addresses import find_addresses, find_cued_addresses, find_post_codes
 from replay.collecting.dates import find_dates
-from replay.collecting.json_keys import find_keyed
-from replay.collecting.kinds import Kind
+from replay.collecting.kinds import Kind, find_keyed, sensitive_parts
 from replay.collecting.person_names import find_names, name_lists
-from replay.collecting.urls import sensitive_parts
 from replay.core.safety.secret_detection import key_spans, looks_random
 
 LATEST_BIRTH = 2012
@@ -243,8 +241,11 @@ def _secrets(text: str, before: str) -> _Spans:
             yield PersonalSpan(match.start(), match.end(), "secret")
 
 
-def _emails(text: str, before: str) -> _Spans:
-    return (PersonalSpan(*match.span(), "email") for match in _EMAIL.finditer(text))
+def _matches(kind: Kind, *patterns: re.Pattern[str]) -> Callable[[str, str], _Spans]:
+    """Return what finds all that one of *patterns* matches."""
+    return lambda text, before: (
+        PersonalSpan(*match.span(), kind) for pattern in patterns for match in pattern.finditer(text)
+    )
 
 
 def _handles(text: str, before: str) -> _Spans:
@@ -294,12 +295,6 @@ def _cards(text: str, before: str) -> _Spans:
         cued = re.search(r"card|visa|amex|mastercard", text[: match.start()] + before, re.IGNORECASE)
         if cued or luhn.is_valid(digits):
             yield PersonalSpan(*match.span(), "card")
-
-
-def _national_ids(text: str, before: str) -> _Spans:
-    for pattern in (_SSN, _NINO):
-        for match in pattern.finditer(text):
-            yield PersonalSpan(*match.span(), "national-id")
 
 
 _BORN = re.compile(
@@ -383,7 +378,8 @@ def _keyed_values(text: str, before: str) -> _Spans:
 
 
 _FINDERS: tuple[Callable[[str, str], _Spans], ...] = (
-    _secrets, _keyed_values, _emails, _handles, _ips, _accounts, _birth_dates, _national_ids,
+    _secrets, _keyed_values, _matches("email", _EMAIL), _handles, _ips, _accounts, _birth_dates,
+    _matches("national-id", _SSN, _NINO),
     _cards, partial(_find_cued, _SURE_CUES), _phones, _addresses, partial(_find_cued, _CUES), _numbers,
 )  # fmt: skip
 """In this order: what an earlier one has found is not looked at by a later one."""

@@ -16,9 +16,8 @@ from functools import cache
 from typing import Any
 
 from replay.collecting.dates import find_dates
-from replay.collecting.kinds import Kind
+from replay.collecting.kinds import Kind, sensitive_parts
 from replay.collecting.person_names import CONNECTORS, WORD, name_lists
-from replay.collecting.urls import sensitive_parts
 
 _LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ"
 _DOMAINS = ("example.com", "example.org", "example.net")

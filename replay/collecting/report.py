@@ -10,8 +10,7 @@ from pathlib import Path
 from replay.collecting.deidentify import ReplacedValue
 from replay.collecting.kinds import KINDS
 from replay.collecting.personal_data import PersonalDataRules
-from replay.collecting.sampling import CandidateConversation, TakenConversation
-from replay.collecting.signals import DEPTH_BANDS, depth_band
+from replay.collecting.sampling import DEPTH_BANDS, CandidateConversation, TakenConversation, depth_band
 from replay.core.conversation import Conversation
 from replay.report.columns import column
 from replay.report.document import ItemList, Paragraph, ReportDocument, ReportSection, Table, notes_section

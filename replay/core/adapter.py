@@ -4,12 +4,15 @@ The protocols between the player and a system under test.
 An adapter is built once per system from its ``settings``; it opens one session per conversation;
 a session is asked one question at a time. An adapter that holds something open (a connection
 pool) is also an async context manager, entered before the first session and left after the last.
+
+A reply as it came, for those who want to look at more than its answer.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Literal, Protocol, runtime_checkable
 
@@ -151,3 +154,22 @@ class Adapter(Protocol):
         turn fails for it.
         """
         ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RawReply:
+    """What came back for one attempt of one ask."""
+
+    conversation: str
+    system: str
+    policy: str
+    depth: int
+    attempt: int
+    """From 1; those of a later rerun begin again."""
+    outcome: str
+    """Of this attempt."""
+    data: bytes
+    cut_bytes: int = 0
+    """How much of its end was left out."""
+    asked_at: str = ""
+    """UTC, ISO 8601; where it is empty, that is when it is stored."""

@@ -67,7 +67,7 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
         return self.gold_answers[0] if self.gold_answers else None
 
 
-class UserGoal(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class UserGoal(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     """What a user wants of a conversation whose questions nobody recorded (policy ``simulate``)."""
 
     wants: str

@@ -7,27 +7,97 @@ row, and a dialog's last one is in no row: that turn is asked but unscored. A qu
 its own that a later history shows is a turn too, without a standalone form.
 
 CANARD writes QuAC's CANNOTANSWER as "I don't know."; gold answers have the mark back.
+
+Passages made of gold answers, for data sets that have none.
+
+A dialog's own answers are mixed with answers of other dialogs, so that a system has something to
+find and something to get wrong. Which ones, and their order, depends only on the dialogs in the file
+and the dialog's id: ``random()`` of a generator seeded with a SHA-256 gives the same numbers in every
+Python version, ``sample()`` and ``shuffle()`` need not.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from random import Random
 from typing import Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from replay.core.conversation import CANNOT_ANSWER, Conversation, Passage, Turn
 from replay.core.decoding import decoder_of
 from replay.core.errors import DatasetError
-from replay.datasets.answer_passages import AnswerPassages
-from replay.datasets.json_outline import has_only, outline
-from replay.datasets.json_rows import rows_of_list
-from replay.datasets.place import SourceLocation
+from replay.datasets.data_file import SourceLocation
+from replay.datasets.json_rows import has_only, outline, rows_of_list
+from replay.datasets.reader import conversations
 from replay.datasets.typed_json import decode
-from replay.datasets.validation import conversations
+
+
+class AnswerPassages:
+    """The answers of all dialogs, by dialog id, to make passages of."""
+
+    def __init__(self, dialogs: Mapping[str, Sequence[Turn]], *, distractors: int) -> None:
+        self._dialogs = dialogs
+        self._distractors = distractors
+        self._pool = [
+            Passage(id=turn.id, text=turn.gold_answers[0])
+            for turns in dialogs.values()
+            for turn in turns
+            if _has_answer(turn)
+        ]
+
+    def of(self, dialog: str, place: SourceLocation) -> tuple[tuple[Turn, ...], tuple[Passage, ...]]:
+        """
+        Return the turns of *dialog*, naming their gold passages, and the passages.
+
+        An answer that is given twice is one passage, named after the first turn.
+
+        Raises:
+            DatasetError: the other dialogs have too few different answers.
+        """
+        own: dict[str, Passage] = {}
+        turns = []
+        for turn in self._dialogs[dialog]:
+            if _has_answer(turn):
+                passage = Passage(id=turn.id, text=turn.gold_answers[0])
+                turn = replace(turn, gold_passages=(own.setdefault(_same(passage.text), passage).id,))
+            turns.append(turn)
+        # Seeded per dialog, so that a dialog's passages don't depend on which were asked for before.
+        rng = Random(int.from_bytes(hashlib.sha256(dialog.encode()).digest()[:8], "big"))
+        passages = [*own.values(), *self._others(own, rng, place)]
+        return tuple(turns), tuple(sorted(passages, key=lambda _: rng.random()))
+
+    def _others(self, own: Mapping[str, Passage], rng: Random, place: SourceLocation) -> list[Passage]:
+        chosen: dict[str, Passage] = {}
+        tried: set[int] = set()
+        while len(chosen) < self._distractors:
+            if len(tried) == len(self._pool):
+                raise place.error(
+                    f"found {len(chosen)} different answers in the other dialogs of the file, "
+                    f"expected {self._distractors}; lower the setting",
+                    "distractors",
+                )
+            index = int(rng.random() * len(self._pool))
+            tried.add(index)
+            passage = self._pool[index]
+            if _same(passage.text) not in own:
+                chosen.setdefault(_same(passage.text), passage)
+        return list(chosen.values())
+
+
+def _has_answer(turn: Turn) -> bool:
+    return turn.gold_answer is not None and turn.gold_answer != CANNOT_ANSWER
+
+
+def _same(text: str) -> str:
+    """Return *text* in lower case with single spaces, the same for texts that read the same."""
+    return " ".join(text.casefold().split())
+
 
 DONT_KNOW = "I don't know."
 

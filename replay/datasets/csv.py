@@ -19,11 +19,10 @@ from typing import TYPE_CHECKING
 from replay.core.conversation import Conversation, Passage, Turn
 from replay.core.errors import DatasetError
 from replay.core.settings.faults import nearest
-from replay.datasets.csv_rows import csv_rows, delimiter_of
-from replay.datasets.data_file import BYTE_ORDER_MARK
+from replay.datasets.data_file import BYTE_ORDER_MARK, SourceLocation
 from replay.datasets.expected import COLUMN, of_end, read_cells, unfit_column
-from replay.datasets.place import SourceLocation
-from replay.datasets.validation import conversations
+from replay.datasets.reader import conversations
+from replay.datasets.tables import csv_rows, delimiter_of
 
 if TYPE_CHECKING:
     import pandas as pd

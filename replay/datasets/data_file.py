@@ -1,13 +1,38 @@
-"""Opening a data file, with errors that say what to do when that fails."""
+"""
+Opening a data file, with errors that say what to do when that fails.
+
+Where in a data file something stands, so that every complaint can name it.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
 from replay.core.errors import DatasetError
 from replay.core.settings.faults import nearest
 from replay.datasets.arrow_rows import as_json_lines, is_of_columns
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceLocation:
+    """A line of a file; in files that are one JSON array, also the item that begins there."""
+
+    path: Path
+    line: int | None = None
+    """1-based."""
+    item: int | None = None
+    """1-based."""
+
+    def error(self, message: str, field: str = "") -> DatasetError:
+        """Return an error with *message* about *field* at this place."""
+        parts = [] if self.item is None else [f"item {self.item}"]
+        parts += [field] if field else []
+        return DatasetError(
+            message, path=str(self.path), line=self.line, field=", ".join(parts) if parts else None
+        )
+
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 

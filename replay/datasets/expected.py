@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from replay.core.expectation import Expectation
-from replay.datasets.place import SourceLocation
+from replay.datasets.data_file import SourceLocation
 from replay.scorers.checks.kinds import KINDS, BadExpectationError, check_of, unknown_kind
 
 NAME = "as"

@@ -26,11 +26,9 @@ import msgspec
 from replay.core.conversation import Conversation, UserGoal
 from replay.core.errors import DatasetError
 from replay.core.expectation import Expectation
-from replay.datasets.data_file import open_data
-from replay.datasets.json_outline import Outline, has_only, outline
-from replay.datasets.json_rows import rows_of_any, rows_of_list
-from replay.datasets.place import SourceLocation
-from replay.datasets.validation import conversations
+from replay.datasets.data_file import SourceLocation, open_data
+from replay.datasets.json_rows import Outline, has_only, outline, rows_of_any, rows_of_list
+from replay.datasets.reader import conversations
 
 _HEAD_BYTES = 64 * 1024
 

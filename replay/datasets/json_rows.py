@@ -2,12 +2,23 @@
 JSON as data sets have it, one row decoded at a time: a row a line, or the items of one list.
 
 A row that can't be decoded spoils only itself, and is named by its line and, in a list, its number.
+
+The objects of one JSON list, read piece by piece: for files that are larger than the memory.
+
+Only brackets and strings are looked at here, to find where an object ends; whoever decodes it checks the
+rest.
+
+The outline of a JSON file from its first bytes: which keys its first objects have.
+
+Formats are told apart by keys. The head of a large file ends anywhere, so it can't be decoded; its
+tokens can still be read, which is enough.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import TypeVar
 
@@ -15,10 +26,123 @@ import msgspec
 
 from replay.core.decoding import decode_as, decoder_of
 from replay.core.errors import DatasetError
-from replay.datasets.data_file import BYTE_ORDER_MARK, check_is_plain, open_data, read_whole
-from replay.datasets.json_stream import stream_objects
-from replay.datasets.place import SourceLocation
+from replay.datasets.data_file import BYTE_ORDER_MARK, SourceLocation, check_is_plain, open_data, read_whole
 from replay.datasets.typed_json import TOO_DEEP, decode, not_json
+
+CHUNK_BYTES = 4 * 2**20
+LONGEST_ITEM_BYTES = 256 * 2**20
+"""A longer object is more likely a file that is broken."""
+
+# The last alternative is a string whose end has not been read yet.
+_MARK = re.compile(rb'"(?:[^"\\]++|\\.)*+"|[\[\]{}]|"', re.DOTALL)
+
+
+def stream_objects(path: Path) -> Iterator[tuple[SourceLocation, bytes]]:
+    """
+    Yield each object of the list that *path* is, as its bytes, with its place.
+
+    Raises:
+        DatasetError: the file can't be opened, is no such list, or ends before the list does.
+    """
+    with open_data(path) as stream:
+        data = stream.read(CHUNK_BYTES)
+        check_is_plain(data, path)
+        begin = len(data) - len(data.removeprefix(BYTE_ORDER_MARK).lstrip())
+        line = 1 + data.count(b"\n", 0, begin)
+        if data[begin : begin + 1] != b"[":
+            raise SourceLocation(path=path).error("is not a JSON list; is this file in another format?")
+        seen = position = begin + 1
+        item, depth = 1, 0
+        while True:
+            for token in _MARK.finditer(data, position):
+                mark = token[0]
+                if mark == b'"':
+                    break
+                position = token.end()
+                if depth == 0:
+                    between, seen = data[seen : token.start()], token.start()
+                    _check_between(between, mark, SourceLocation(path=path, line=line, item=item))
+                    line += between.count(b"\n")
+                    if mark == b"]":
+                        return
+                depth += 1 if mark in b"[{" else -1 if mark in b"]}" else 0
+                if depth == 0:
+                    yield SourceLocation(path=path, line=line, item=item), data[seen:position]
+                    line += data.count(b"\n", seen, position)
+                    seen, item = position, item + 1
+            more = stream.read(CHUNK_BYTES)
+            place = SourceLocation(path=path, line=line, item=item)
+            if not more:
+                raise place.error("is not valid JSON: the file ends before the list does; fetch it again")
+            if len(data) - seen > LONGEST_ITEM_BYTES:
+                raise place.error(f"is longer than {LONGEST_ITEM_BYTES // 2**20} MiB; is its end missing?")
+            data, position, seen = data[seen:] + more, position - seen, 0
+
+
+def _check_between(between: bytes, mark: bytes, place: SourceLocation) -> None:
+    """
+    Make sure that *between* two objects, or around them, is what belongs there.
+
+    Raises:
+        DatasetError: it isn't, or *mark* begins no object.
+    """
+    is_last = mark == b"]"
+    found = between.strip()
+    expected = b"" if place.item == 1 or is_last else b","
+    if found != expected or not (is_last or mark == b"{"):
+        shown = (found + (b"" if is_last else mark)).strip(b" ,").decode(errors="replace")
+        raise place.error(f'is not valid JSON: expected objects and commas between them, found "{shown:.40}"')
+
+
+_KEY_OR_MARK = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],:"]', re.DOTALL)
+
+Outline = Mapping[str, frozenset[str]]
+"""
+Paths to keys. The first object at each path counts: ``""`` is the outermost value, ``.name`` a
+member, ``[]`` an element, as in ``.data[].paragraphs[]``.
+"""
+
+
+@lru_cache(maxsize=4)  # every reader asks for the outline of the same head
+def outline(head: bytes) -> Outline:
+    """Return the outline of the JSON value that *head* begins with; empty when that is no object or list."""
+    text = head.removeprefix(BYTE_ORDER_MARK).decode(errors="replace").lstrip()
+    found: dict[str, set[str]] = {}
+    opened: list[tuple[str, str, set[str]]] = []  # bracket, path, keys
+    key, key_is_next = "", False
+    if not text.startswith(("{", "[")):
+        return {}
+    for match in _KEY_OR_MARK.finditer(text):
+        token = match[0]
+        if token == '"':  # a string that the head cuts off
+            break
+        if token in "{[":
+            path = "" if not opened else opened[-1][1] + ("[]" if opened[-1][0] == "[" else f".{key}")
+            keys: set[str] = set()
+            if token == "{":
+                keys = keys if path in found else found.setdefault(path, keys)
+            opened.append((token, path, keys))
+            key_is_next = token == "{"
+        elif token in "}]":
+            opened.pop()
+            if not opened:  # the first value is complete: in JSON Lines, the first line
+                break
+        elif token == ",":
+            key_is_next = opened[-1][0] == "{"
+        elif token.startswith('"') and key_is_next:
+            key, key_is_next = token[1:-1], False
+            opened[-1][2].add(key)
+    return {path: frozenset(keys) for path, keys in found.items()}
+
+
+def has_only(keys: frozenset[str] | None, *, required: set[str], optional: set[str]) -> bool:
+    """
+    Return whether *keys* holds all *required* names and no name beside them and the *optional* ones.
+
+    Refusing other names is what keeps two formats from claiming the same file.
+    """
+    return keys is not None and required <= keys <= required | optional
+
 
 T = TypeVar("T")
 

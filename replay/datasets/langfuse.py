@@ -21,12 +21,10 @@ from typing import Any
 
 from replay.core.conversation import Conversation
 from replay.core.errors import DatasetError
-from replay.datasets.call_messages import messages_in, parse_json_value
-from replay.datasets.csv_rows import csv_rows
-from replay.datasets.json_outline import outline
-from replay.datasets.json_rows import partition_rows, rows_of_any
-from replay.datasets.model_calls import ModelCall, conversations_of
-from replay.datasets.place import SourceLocation
+from replay.datasets.data_file import SourceLocation
+from replay.datasets.json_rows import outline, partition_rows, rows_of_any
+from replay.datasets.model_calls import ModelCall, conversations_of, messages_in, parse_json_value
+from replay.datasets.tables import csv_rows
 
 _OTHERS = {"messages", "conversations", "conversation", "turns", "contexts", "run_type", "resourceSpans"}
 """Fields that such exports don't have, and other formats do."""

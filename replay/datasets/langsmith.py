@@ -24,11 +24,9 @@ import msgspec
 
 from replay.core.conversation import Conversation
 from replay.core.errors import DatasetError
-from replay.datasets.call_messages import messages_in, parse_json_value
-from replay.datasets.json_outline import has_only, outline
-from replay.datasets.json_rows import partition_rows, rows_of_any
-from replay.datasets.model_calls import ModelCall, conversations_of
-from replay.datasets.place import SourceLocation
+from replay.datasets.data_file import SourceLocation
+from replay.datasets.json_rows import has_only, outline, partition_rows, rows_of_any
+from replay.datasets.model_calls import ModelCall, conversations_of, messages_in, parse_json_value
 
 _THREAD = ("thread_id", "conversation_id", "session_id")
 _EXAMPLE = {"id", "metadata", "created_at", "modified_at", "dataset_id", "split", "source_run_id"}

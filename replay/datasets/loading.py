@@ -9,16 +9,13 @@ from typing import cast
 
 from replay.core.conversation import Conversation
 from replay.core.errors import DatasetError, PluginError, ReplayError
-from replay.core.settings.plugin_bugs import describe_error
+from replay.core.settings.plugin_bugs import describe_error, signature_of
 from replay.core.settings.plugins import available, load, misfit
-from replay.core.settings.signatures import signature_of
 from replay.datasets.arrow_rows import dataset_files
-from replay.datasets.data_file import check_is_plain, is_folder, missing, open_data
+from replay.datasets.data_file import SourceLocation, check_is_plain, is_folder, missing, open_data
 from replay.datasets.json_rows import check_is_json
-from replay.datasets.place import SourceLocation
-from replay.datasets.reader import Reader, SetReader
+from replay.datasets.reader import Reader, SetReader, check
 from replay.datasets.slack import NAME as SLACK, is_slack_export
-from replay.datasets.validation import check
 
 HEAD_BYTES = 64 * 1024
 """How much of a file a reader sees to recognize its format."""

@@ -15,10 +15,9 @@ import msgspec
 
 from replay.core.conversation import Conversation, Turn
 from replay.core.errors import DatasetError
-from replay.datasets.json_outline import has_only, outline
-from replay.datasets.json_rows import rows_of_lines
-from replay.datasets.place import SourceLocation
-from replay.datasets.validation import conversations
+from replay.datasets.data_file import SourceLocation
+from replay.datasets.json_rows import has_only, outline, rows_of_lines
+from replay.datasets.reader import conversations
 
 
 class _MtBenchQuestion(msgspec.Struct):

@@ -20,13 +20,11 @@ from msgspec.structs import replace
 from replay.core.conversation import CANNOT_ANSWER, Conversation, Passage
 from replay.core.decoding import decoder_of
 from replay.core.errors import DatasetError
-from replay.datasets.chat_log_parser import ChatLogParser
-from replay.datasets.chat_messages import ParsedMessage
-from replay.datasets.json_outline import outline
-from replay.datasets.json_rows import lines
-from replay.datasets.place import SourceLocation
+from replay.datasets.chat_log import ChatLogParser, ParsedMessage
+from replay.datasets.data_file import SourceLocation
+from replay.datasets.json_rows import lines, outline
+from replay.datasets.reader import conversations
 from replay.datasets.typed_json import decode
-from replay.datasets.validation import conversations
 
 _ROLES = {"user": "user", "agent": "assistant"}
 

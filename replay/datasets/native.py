@@ -3,16 +3,18 @@ The native format: JSON Lines, one conversation a line, with the fields of ``Con
 
 Read strictly: an unknown field is an error, since a misspelt ``gold_answers`` would otherwise quietly
 leave a turn unscored.
+
+Messages in the native format: what a question was asked with, and the steps before its answer.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 import msgspec
 
@@ -20,14 +22,95 @@ from replay.core.conversation import Conversation, Passage, Turn, UserGoal
 from replay.core.decoding import decoder_of
 from replay.core.errors import DatasetError
 from replay.core.expectation import Expectation
+from replay.core.message import Message, Role, ToolCall, join_texts, json_text, match_results, stray_results
+from replay.core.settings.faults import nearest
+from replay.datasets.data_file import SourceLocation
 from replay.datasets.expected import Written, read_expectations, write_expectations
-from replay.datasets.json_outline import has_only, outline
-from replay.datasets.json_rows import rows_of_lines
-from replay.datasets.native_messages import NativeMessage, asked_with, steps
-from replay.datasets.place import SourceLocation
-from replay.datasets.timestamps import Timestamp, check, with_timestamps
+from replay.datasets.json_rows import has_only, outline, rows_of_lines
+from replay.datasets.reader import conversations
+from replay.datasets.turn_metadata import Timestamp, check, with_timestamps
 from replay.datasets.typed_json import decode
-from replay.datasets.validation import conversations
+
+ROLES = get_args(Role)
+
+
+class NativeCall(msgspec.Struct, forbid_unknown_fields=True):
+    """A call; its id may be left out where the next results are in the calls' order."""
+
+    name: str
+    arguments: Any = msgspec.field(default_factory=dict)
+    """A JSON value, or as the system wrote it: JSON text."""
+    id: str = ""
+
+
+class NativeMessage(msgspec.Struct, forbid_unknown_fields=True):
+    """As ``Message``."""
+
+    role: str
+    text: str = ""
+    tool_calls: list[NativeCall] = []
+    tool_call_id: str | None = None
+    name: str | None = None
+    left_out: list[str] = []
+
+
+def asked_with(
+    rows: Sequence[NativeMessage], question: str, place: SourceLocation, at: str
+) -> tuple[Message, ...]:
+    """
+    Return a turn's ``asked_with``, the field *at* a place.
+
+    Raises:
+        DatasetError: it has tools in it, or its user messages are not the *question*.
+    """
+    for number, row in enumerate(rows):
+        if row.role == "tool" or row.tool_calls:
+            raise place.error("is no place for tools, which stand in steps", f"{at}[{number}]")
+    said = join_texts(row.text for row in rows if row.role == "user")
+    if said and said != question:
+        raise place.error(
+            f'has the user messages "{said:.60}", which together, a line each, are not the question', at
+        )
+    return tuple(_messages(rows, place, at))
+
+
+def steps(rows: Sequence[NativeMessage], place: SourceLocation, at: str) -> tuple[Message, ...]:
+    """
+    Return a turn's ``steps``, which stand *at* a place.
+
+    Raises:
+        DatasetError: a user speaks in them, or a result answers no call before it.
+    """
+    found = match_results(_messages(rows, place, at))
+    for number in stray_results(found):
+        raise place.error("is the result of no call before it", f"{at}[{number}]")
+    for number, step in enumerate(found):
+        if step.role == "user":
+            raise place.error("is a user's; a question of its own is a turn of its own", f"{at}[{number}]")
+        if step.tool_calls and step.role != "assistant":
+            raise place.error(f"calls tools, which {step.role} can't", f"{at}[{number}]")
+    return found
+
+
+def _messages(rows: Sequence[NativeMessage], place: SourceLocation, at: str) -> Iterator[Message]:
+    for number, row in enumerate(rows):
+        if row.role not in ROLES:
+            raise place.error(
+                f'"{row.role}" is not a role{nearest(row.role, ROLES)} (allowed: {", ".join(ROLES)})',
+                f"{at}[{number}].role",
+            )
+        calls = (
+            ToolCall(id=call.id, name=call.name, arguments=json_text(call.arguments) or "{}")
+            for call in row.tool_calls
+        )
+        yield Message(
+            role=cast(Role, row.role),
+            text=row.text,
+            tool_calls=tuple(calls),
+            tool_call_id=row.tool_call_id,
+            name=row.name,
+            left_out=tuple(row.left_out),
+        )
 
 
 class _Passage(msgspec.Struct, forbid_unknown_fields=True):
@@ -54,20 +137,10 @@ class _NativeTurn(msgspec.Struct, forbid_unknown_fields=True):
     kind: str = ""
 
 
-class _NativeGoal(msgspec.Struct, forbid_unknown_fields=True):
-    wants: str
-    persona: str = ""
-    facts: dict[str, str] = {}
-    guidelines: list[str] = []
-    opener: str | None = None
-    reached_when: str = ""
-    turns: int | None = None
-
-
 class _Conversation(msgspec.Struct, forbid_unknown_fields=True):
     id: str
     turns: list[_NativeTurn] = []
-    goal: _NativeGoal | str | None = None
+    goal: UserGoal | str | None = None
     title: str = ""
     section: str = ""
     background: str = ""
@@ -78,7 +151,7 @@ class _Conversation(msgspec.Struct, forbid_unknown_fields=True):
 
 
 _METADATA = decoder_of(dict[str, Any])
-_GOAL = decoder_of(_NativeGoal)
+_GOAL = decoder_of(UserGoal)
 _WRITTEN: msgspec.json.Decoder[Written] = decoder_of(cast(Any, Written))
 _REQUIRED = {"id"}
 _OPTIONAL = {"turns", "goal", "title", "section", "background", "passages", "metadata", "expect"}
@@ -104,26 +177,13 @@ def _build(row: _Conversation, place: SourceLocation) -> Conversation:
     return Conversation(
         id=row.id,
         turns=tuple(_turn(row.id, number, turn, place) for number, turn in enumerate(row.turns, 1)),
-        goal=None if row.goal is None else _goal(row.goal, place),
+        goal=decode(_GOAL, row.goal.encode(), place, "goal") if isinstance(row.goal, str) else row.goal,
         title=row.title,
         section=row.section,
         background=row.background,
         passages=tuple(Passage(id=p.id, text=p.text, title=p.title) for p in row.passages),
         metadata=_metadata(row, place),
         expect=_expect(row.expect, place, "expect"),
-    )
-
-
-def _goal(given: _NativeGoal | str, place: SourceLocation) -> UserGoal:
-    row = decode(_GOAL, given.encode(), place, "goal") if isinstance(given, str) else given
-    return UserGoal(
-        wants=row.wants,
-        persona=row.persona,
-        facts=row.facts,
-        guidelines=tuple(row.guidelines),
-        opener=row.opener,
-        reached_when=row.reached_when,
-        turns=row.turns,
     )
 
 

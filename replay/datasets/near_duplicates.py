@@ -14,6 +14,8 @@ from replay.core.extras import extra_module
 
 THRESHOLD = 0.8
 _PERMUTATIONS = 128
+_FEW = 100
+"""So many are compared each with each, in less time than it takes to import datasketch."""
 
 
 def near_duplicates(
@@ -25,11 +27,14 @@ def near_duplicates(
     Args:
         sets: Of strings; an empty one repeats nothing.
         extra: Of convreplay's, which brings datasketch.
-        threshold: The least Jaccard similarity, above 0 and at most 1; some pairs near it are missed.
+        threshold: The least Jaccard similarity, above 0 and at most 1; of many sets some pairs near it are
+            missed.
 
     Raises:
-        PluginError: datasketch is not installed.
+        PluginError: datasketch is not installed, and there are many sets.
     """
+    if len(sets) <= _FEW:
+        return _compare_all(sets, threshold)
     datasketch = extra_module("datasketch", extra, "finding near-duplicates")
     # Proposed from a lower similarity on, since a sketch may show less than there is.
     index = datasketch.MinHashLSH(threshold=0.8 * threshold, num_perm=_PERMUTATIONS)
@@ -54,3 +59,13 @@ def near_duplicates(
 
 def _similarity(one: frozenset[str], other: frozenset[str]) -> float:
     return len(one & other) / len(one | other)
+
+
+def _compare_all(sets: Sequence[frozenset[str]], threshold: float) -> dict[int, int]:
+    found: dict[int, int] = {}
+    for number, one in enumerate(sets):
+        others = (other for other in range(number) if other not in found and sets[other])
+        like = (other for other in others if one and _similarity(one, sets[other]) >= threshold)
+        if (first := next(like, None)) is not None:
+            found[number] = first
+    return found

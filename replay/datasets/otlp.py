@@ -26,16 +26,11 @@ from typing import Any
 import msgspec
 
 from replay.core.conversation import Conversation
-from replay.core.decoding import decoder_of
 from replay.core.errors import DatasetError
-from replay.core.message import Message
-from replay.core.message_reading import json_text, tool_call_in
-from replay.datasets.chat_messages import Content, ParsedMessage, parse_content
-from replay.datasets.json_outline import outline
-from replay.datasets.json_rows import partition_rows, rows_of_objects
-from replay.datasets.model_calls import ModelCall, TracedMessage, conversations_of
-from replay.datasets.place import SourceLocation
-from replay.datasets.typed_json import decode
+from replay.datasets.chat_log import ParsedMessage
+from replay.datasets.data_file import SourceLocation
+from replay.datasets.json_rows import outline, partition_rows, rows_of_objects
+from replay.datasets.model_calls import ModelCall, TracedMessage, conversations_of, messages_in
 
 _CONVERSATION = "gen_ai.conversation.id"
 _INSTRUCTIONS = "gen_ai.system_instructions"
@@ -43,7 +38,6 @@ _INPUT = "gen_ai.input.messages"
 _OUTPUT = "gen_ai.output.messages"
 _EVALUATION = "gen_ai.evaluation"
 _NO_MODEL = ("invoke_agent", "create_agent", "invoke_workflow", "execute_tool", "embeddings", "retrieval")
-_ROLES = ("system", "developer", "user", "assistant", "tool")
 
 
 class _Attribute(msgspec.Struct):
@@ -78,26 +72,6 @@ class _Export(msgspec.Struct):
     resourceMetrics: Any = None
 
 
-class _OtlpPart(msgspec.Struct):
-    type: str
-    content: Any = None
-    id: str | None = None
-    name: str | None = None
-    arguments: Any = None
-    response: Any = None
-    result: Any = None
-
-
-class _OtlpMessage(msgspec.Struct):
-    role: str
-    parts: list[_OtlpPart] = []
-    content: Content = None
-
-
-_MESSAGES = decoder_of(list[_OtlpMessage])
-_PARTS = decoder_of(list[_OtlpPart])
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _MessageSpan:
     """A span that has messages."""
@@ -120,10 +94,9 @@ class _MessageSpan:
         ended = self._seconds("endTimeUnixNano")
         messages = self._messages(_INPUT, "user")
         answers = self._messages(_OUTPUT, "assistant")[:1]
-        if (text := self._text(_INSTRUCTIONS)) is not None:
-            said = ParsedMessage()
-            at = self._at(_INSTRUCTIONS)
-            _add(decode(_PARTS, text, self.place, at), said, self.place, at)
+        if told := self._messages(_INSTRUCTIONS, "system"):
+            said = ParsedMessage(texts=[text for part in told for text in part.said.texts])
+            said.left_out = sum((part.said.left_out for part in told), said.left_out)
             messages.insert(0, TracedMessage("system", said))
         call = ModelCall(
             conversation=self.conversation,
@@ -137,34 +110,10 @@ class _MessageSpan:
         return call
 
     def _messages(self, name: str, role: str) -> list[TracedMessage]:
-        if (text := self._text(name)) is None:
-            return []
-        value = self.attributes[name]
-        if isinstance(value, str) and not value.lstrip().startswith(
-            "["
-        ):  # what the conventions forbid is met
-            return [TracedMessage(role, ParsedMessage(texts=[value]))]
-        found = []
-        messages: list[_OtlpMessage] = decode(_MESSAGES, text, self.place, self._at(name))
-        for index, message in enumerate(messages):
-            at = f"{self._at(name)}[{index}]"
-            if message.role not in _ROLES:
-                allowed = ", ".join(_ROLES)
-                raise self.place.error(f'"{message.role}" is not a role (allowed: {allowed})', f"{at}.role")
-            said = parse_content(message.content, self.place, f"{at}.content")
-            _add(message.parts, said, self.place, f"{at}.parts")
-            found.append(TracedMessage(message.role, said))
-        return found
+        return messages_in(self.attributes.get(name), self.place, self._at(name), role)
 
     def _at(self, name: str) -> str:
         return f"span {self.span.spanId}, {name}" if self.span.spanId else name
-
-    def _text(self, name: str) -> bytes | None:
-        """Return the attribute as JSON; None if there is none."""
-        value = self.attributes.get(name)
-        if value is None:
-            return None
-        return value.encode(errors="replace") if isinstance(value, str) else msgspec.json.encode(value)
 
     def _seconds(self, name: str) -> float:
         try:
@@ -272,22 +221,3 @@ def _plain(value: Any) -> Any:
         case dict() if len(value) == 1:
             return next(iter(value.values()))
     return None
-
-
-def _add(parts: list[_OtlpPart], said: ParsedMessage, place: SourceLocation, at: str) -> None:
-    for index, part in enumerate(parts):
-        match part.type:
-            case "text":
-                if not isinstance(part.content, str):
-                    raise place.error("is a text part without a text", f"{at}[{index}].content")
-                said.texts.append(part.content)
-            case "tool_call":
-                call = tool_call_in({"id": part.id, "name": part.name, "arguments": part.arguments})
-                if call is None:
-                    raise place.error("is a call of a tool without its name", f"{at}[{index}]")
-                said.calls.append(call)
-            case "tool_call_response":
-                given = part.result if part.response is None else part.response
-                said.results.append(Message(role="tool", text=json_text(given), tool_call_id=part.id))
-            case _:
-                said.left_out[part.type] += 1

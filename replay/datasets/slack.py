@@ -33,10 +33,8 @@ import msgspec
 from replay.core.conversation import Conversation
 from replay.core.decoding import decoder_of
 from replay.core.errors import DatasetError
-from replay.datasets.chat_log_parser import ChatLogParser
-from replay.datasets.chat_messages import ParsedMessage
-from replay.datasets.data_file import missing
-from replay.datasets.place import SourceLocation
+from replay.datasets.chat_log import ChatLogParser, ParsedMessage
+from replay.datasets.data_file import SourceLocation, missing
 from replay.datasets.typed_json import decode
 
 T = TypeVar("T")

@@ -2,6 +2,8 @@
 Plain tables in files: CSV, TSV, JSON Lines, a JSON list, or a spreadsheet's first sheet.
 
 For files that people bring along and take away; conversations have readers of their own.
+
+Those that are text are read row by row with their lines; the header tells what parts the cells.
 """
 
 from __future__ import annotations
@@ -9,18 +11,82 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from math import isfinite
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, BinaryIO, NoReturn
 
 from replay.core.errors import DatasetError, InputError, writing
 from replay.core.extras import extra_module
-from replay.datasets.csv_rows import csv_rows
-from replay.datasets.data_file import open_data, read_whole
-from replay.datasets.place import SourceLocation
+from replay.datasets.data_file import (
+    BYTE_ORDER_MARK,
+    SourceLocation,
+    check_is_plain,
+    not_utf8,
+    open_data,
+    read_whole,
+)
+
+_DELIMITERS = ",;\t|"
+_QUOTED = re.compile('"[^"]*"')
+
+
+def delimiter_of(header: str) -> str:
+    """
+    Return what parts the names in a *header*: the most frequent of comma, semicolon, tab and bar.
+
+    Spreadsheets save "CSV" with semicolons where the decimal point is a comma.
+    """
+    return max(_DELIMITERS, key=_QUOTED.sub("", header).count)
+
+
+def csv_rows(path: Path, delimiter: str | None = None) -> Iterator[tuple[SourceLocation, list[str]]]:
+    """
+    Yield the rows of *path*, the header among them; those of blanks alone are passed over.
+
+    Without a *delimiter* it is the one that the first line shows.
+
+    Raises:
+        DatasetError: the file can't be opened, or from some row on is no UTF-8 or no CSV, after which no
+            row can be trusted.
+    """
+    with open_data(path) as stream:
+        # Strict, since a broken quote otherwise swallows the rows after it without a word.
+        lines = _text_lines(stream, path)
+        first = next(lines, "")
+        table = csv.reader(chain([first], lines), delimiter=delimiter or delimiter_of(first), strict=True)
+        while True:
+            place = SourceLocation(path=path, line=table.line_num + 1)
+            try:
+                cells = next(table)
+            except StopIteration:
+                return
+            except csv.Error as error:
+                raise place.error(
+                    f"is not valid CSV: {error}; the rest of the file is not read (is a quote missing, or is "
+                    "the delimiter another one?)"
+                ) from error
+            if any(cell.strip() for cell in cells):
+                yield place, cells
+
+
+def _text_lines(stream: BinaryIO, path: Path) -> Iterator[str]:
+    for number, line in enumerate(stream, 1):
+        place = SourceLocation(path=path, line=number)
+        if number == 1:
+            check_is_plain(line, path)
+            line = line.removeprefix(BYTE_ORDER_MARK)
+        if b"\0" in line:
+            raise place.error("found a NUL byte; the file was cut off, or is not UTF-8")
+        try:
+            yield line.decode()
+        except UnicodeDecodeError as error:
+            raise place.error(not_utf8(line[error.start])) from error
+
 
 SUFFIXES = (".csv", ".tsv", ".jsonl", ".json", ".xlsx")
 LONGEST_CELL = 32_767
@@ -128,13 +194,9 @@ def _rows_below_header(
         raise DatasetError("is empty; expected a header and rows", path=str(path))
 
 
-class _NoJsonError(ValueError):
-    """What Python would read although it is no JSON."""
-
-
 def _refused(constant: str) -> NoReturn:
     """NaN and Infinity, which would stand there as a text that somebody answered."""
-    raise _NoJsonError(
+    raise ValueError(
         f"holds {constant:.40}, which is no number that JSON has (RFC 8259); write null for no value"
     )
 
@@ -144,29 +206,24 @@ def _finite(text: str) -> float:
     return value if isfinite(value) else _refused(text)
 
 
+def _json_value(text: str, place: SourceLocation) -> Any:
+    try:
+        return json.loads(text, parse_constant=_refused, parse_float=_finite)
+    except json.JSONDecodeError as error:
+        at = SourceLocation(path=place.path, line=place.line or error.lineno)
+        raise at.error(f"is not valid JSON: {error.msg}") from error
+    except ValueError as error:
+        raise place.error(str(error)) from error
+
+
 def _json_rows(path: Path) -> Iterator[TableRow]:
     text = read_whole(path).decode()
     if text.lstrip().startswith("["):
-        try:
-            values = json.loads(text, parse_constant=_refused, parse_float=_finite)
-        except json.JSONDecodeError as error:
-            raise SourceLocation(path=path, line=error.lineno).error(
-                f"is not valid JSON: {error.msg}"
-            ) from error
-        except _NoJsonError as error:
-            raise SourceLocation(path=path).error(str(error)) from error
+        values = _json_value(text, SourceLocation(path=path))
         found = [(SourceLocation(path=path, item=number), value) for number, value in enumerate(values, 1)]
     else:
-        found = []
-        for number, line in enumerate(text.split("\n"), 1):
-            if line.strip():
-                place = SourceLocation(path=path, line=number)
-                try:
-                    found.append((place, json.loads(line, parse_constant=_refused, parse_float=_finite)))
-                except json.JSONDecodeError as error:
-                    raise place.error(f"is not valid JSON: {error.msg}") from error
-                except _NoJsonError as error:
-                    raise place.error(str(error)) from error
+        places = ((SourceLocation(path=path, line=n), line) for n, line in enumerate(text.split("\n"), 1))
+        found = [(place, _json_value(line, place)) for place, line in places if line.strip()]
     for place, value in found:
         if not isinstance(value, dict):
             raise place.error("is no JSON object; expected one row")

@@ -21,27 +21,22 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ClassVar, Protocol
 
 import msgspec
 from msgspec.structs import replace
 
 from replay.core.conversation import Conversation
 from replay.core.errors import DatasetError
-from replay.datasets.chat_log_parser import ChatLogParser
-from replay.datasets.chat_messages import ParsedMessage
-from replay.datasets.data_file import open_data
-from replay.datasets.json_outline import Outline, outline
-from replay.datasets.json_rows import rows_of_any, rows_of_list
-from replay.datasets.place import SourceLocation
-from replay.datasets.validation import conversations
-
-T = TypeVar("T")
+from replay.datasets.chat_log import ChatLogParser, ParsedMessage
+from replay.datasets.data_file import SourceLocation, open_data
+from replay.datasets.json_rows import outline, rows_of_any, rows_of_list
+from replay.datasets.reader import conversations
 
 _HEAD_BYTES = 64 * 1024
 _BLOCKS = frozenset({"p", "div", "br", "li", "tr", "h1", "h2", "h3", "h4", "blockquote", "pre"})
@@ -61,33 +56,85 @@ class TicketMessage:
     attachments: int = 0
 
 
-def ticket_conversation(
-    name: Id,
-    messages: Iterable[TicketMessage],
-    place: SourceLocation,
-    *,
-    private_notes: bool,
-    title: str | None = None,
-    score: tuple[str, Any] | None = None,
-) -> Conversation:
-    """
-    Return the conversation that a ticket is; messages without text and attachments are none.
+class _Ticket(Protocol):
+    """A ticket as a help desk writes it."""
 
-    Raises:
-        DatasetError: the user says nothing in it.
-    """
-    story = ChatLogParser()
-    for one in messages:
-        if (one.private and not private_notes) or not (one.text or one.attachments):
-            continue
-        left_out = Counter({"attachment": one.attachments} if one.attachments else {})
-        said = ParsedMessage(texts=[one.text] if one.text else [], left_out=left_out)
-        story.tell("user" if one.is_user else "assistant", said, one.at)
-    if not story.turns:
-        raise place.error(f'ticket "{name}" has no message of the user')
-    scores = [{"name": score[0], "value": score[1]}] if score else []
-    found = story.conversation(str(name), {"scores": scores} if scores else {}, place)
-    return replace(found, title=(title or "").strip())
+    id: Id
+
+    @property
+    def name(self) -> str | None:
+        """Return what it is about."""
+        ...
+
+    @property
+    def score(self) -> tuple[str, Any] | None:
+        """Return what the user said of it: what that is called, and its value."""
+        ...
+
+    def messages(self, place: SourceLocation) -> Sequence[TicketMessage]:
+        """
+        Return what was said in it, in order.
+
+        Raises:
+            DatasetError: who asked is not known.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _TicketReader:
+    """What readers of tickets share, one conversation a ticket."""
+
+    private_notes: bool = False
+    """Whether private notes are read, as the assistant's."""
+
+    row: ClassVar[type[_Ticket]]
+    page: ClassVar[str]
+    """Under which key a page has its tickets."""
+    within: ClassVar[str]
+    """What a ticket has in it, as an outline's path."""
+    names: ClassVar[frozenset[str]]
+    """Keys of that."""
+
+    def recognizes(self, path: Path, head: bytes) -> bool:
+        """Return whether the first ticket has messages as this help desk writes them."""
+        found = outline(head)
+        places = ("", "[]", f".{self.page}[]")
+        return any(self.names <= found.get(f"{at}{self.within}", frozenset()) for at in places)
+
+    def read(self, path: Path) -> Iterator[Conversation | DatasetError]:
+        """
+        Yield one conversation a ticket, of rows, of one object, or of a page with a list.
+
+        Raises:
+            DatasetError: the file can't be opened.
+        """
+        is_page = False
+        if path.is_file():  # a pipe can't be read twice
+            with open_data(path) as stream:
+                is_page = self.page in outline(stream.read(_HEAD_BYTES)).get("", ())
+        rows = rows_of_list(path, self.row, key=self.page) if is_page else rows_of_any(path, self.row)
+        yield from conversations(rows, self._build)
+
+    def _build(self, ticket: _Ticket, place: SourceLocation) -> Conversation:
+        """
+        Return the conversation that *ticket* is; messages without text and attachments are none.
+
+        Raises:
+            DatasetError: the user says nothing in it.
+        """
+        story = ChatLogParser()
+        for one in ticket.messages(place):
+            if (one.private and not self.private_notes) or not (one.text or one.attachments):
+                continue
+            left_out = Counter({"attachment": one.attachments} if one.attachments else {})
+            said = ParsedMessage(texts=[one.text] if one.text else [], left_out=left_out)
+            story.tell("user" if one.is_user else "assistant", said, one.at)
+        if not story.turns:
+            raise place.error(f'ticket "{ticket.id}" has no message of the user')
+        name, value = ticket.score or ("", None)
+        scores = {"scores": [{"name": name, "value": value}]} if name else {}
+        return replace(story.conversation(str(ticket.id), scores, place), title=(ticket.name or "").strip())
 
 
 class _TextOfHtml(HTMLParser):
@@ -119,27 +166,6 @@ def text_of_html(html: str | None) -> str:
     parser.feed(html or "")
     parser.close()
     return _LINES.sub("\n", _SPACES.sub(" ", "".join(parser.texts))).strip()
-
-
-def _read(
-    path: Path,
-    kind: type[T],
-    key: str,
-    build: Callable[[T, SourceLocation], Conversation],
-) -> Iterator[Conversation | DatasetError]:
-    """Yield the conversations of rows, of one object, or of a page with a list under *key*."""
-    if path.is_file():
-        with open_data(path) as stream:
-            is_page = key in outline(stream.read(_HEAD_BYTES)).get("", ())
-    else:
-        is_page = False  # a pipe can't be read twice
-    rows = rows_of_list(path, kind, key=key) if is_page else rows_of_any(path, kind)
-    yield from conversations(rows, build)
-
-
-def _has(found: Outline, places: tuple[str, ...], within: str, *names: str) -> bool:
-    """Return whether an object at one of *places* has one at *within* it that has all *names*."""
-    return any(set(names) <= found.get(f"{at}{within}", frozenset()) for at in places)
 
 
 class _Person(msgspec.Struct):
@@ -176,39 +202,22 @@ class _ZendeskTicket(msgspec.Struct):
     satisfaction_rating: _Rating | str | None = None
 
     @property
-    def score(self) -> tuple[str, str] | None:
+    def name(self) -> str | None:
+        return self.subject
+
+    @property
+    def score(self) -> tuple[str, Any] | None:
         rating = self.satisfaction_rating
         value = rating.score if isinstance(rating, _Rating) else rating
         return ("satisfaction_rating", value) if value and value not in ("offered", "unoffered") else None
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ZendeskReader:
-    """Reads tickets of Zendesk with their comments, one conversation a ticket."""
-
-    private_notes: bool = False
-    """Whether private comments are read, as the assistant's."""
-
-    def recognizes(self, path: Path, head: bytes) -> bool:
-        """Return whether the first ticket has comments with authors."""
-        return _has(outline(head), ("", "[]", ".tickets[]"), ".comments[]", "author_id", "public")
-
-    def read(self, path: Path) -> Iterator[Conversation | DatasetError]:
-        """
-        Yield one conversation a ticket.
-
-        Raises:
-            DatasetError: the file can't be opened.
-        """
-        return _read(path, _ZendeskTicket, "tickets", self._build)
-
-    def _build(self, ticket: _ZendeskTicket, place: SourceLocation) -> Conversation:
-        requester = ticket.requester_id or (ticket.requester.id if ticket.requester else None)
+    def messages(self, place: SourceLocation) -> list[TicketMessage]:
+        requester = self.requester_id or (self.requester.id if self.requester else None)
         if requester is None:
             raise place.error(
                 "is required but missing; it says whose comments are the user's", "requester_id"
             )
-        messages = (
+        return [
             TicketMessage(
                 is_user=str(one.author_id) == str(requester),
                 text=one.text,
@@ -216,16 +225,14 @@ class ZendeskReader:
                 private=not one.public,
                 attachments=len(one.attachments or ()),
             )
-            for one in ticket.comments
-        )
-        return ticket_conversation(
-            ticket.id,
-            messages,
-            place,
-            private_notes=self.private_notes,
-            title=ticket.subject,
-            score=ticket.score,
-        )
+            for one in self.comments
+        ]
+
+
+class ZendeskReader(_TicketReader):
+    """Reads tickets of Zendesk with their comments, one conversation a ticket."""
+
+    row, page, within, names = _ZendeskTicket, "tickets", ".comments[]", frozenset({"author_id", "public"})
 
 
 class _Author(msgspec.Struct):
@@ -268,43 +275,29 @@ class _IntercomConversation(msgspec.Struct):
     title: str | None = None
     conversation_rating: _IntercomRating | None = None
 
+    @property
+    def name(self) -> str | None:
+        return self.title or text_of_html(self.source.subject if self.source else None)
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IntercomReader:
+    @property
+    def score(self) -> tuple[str, Any] | None:
+        rating = self.conversation_rating.rating if self.conversation_rating else None
+        return None if rating is None else ("rating", rating)
+
+    def messages(self, place: SourceLocation) -> list[TicketMessage]:
+        messages = [part.message for part in self.conversation_parts.conversation_parts]
+        if self.source is not None:
+            first = self.source.message
+            first.at = _moment(self.created_at)
+            messages.insert(0, first)
+        return messages
+
+
+class IntercomReader(_TicketReader):
     """Reads conversations of Intercom with their parts."""
 
-    private_notes: bool = False
-    """Whether notes are read, as the assistant's."""
-
-    def recognizes(self, path: Path, head: bytes) -> bool:
-        """Return whether the first conversation has parts."""
-        places = ("", "[]", ".conversations[]")
-        return _has(outline(head), places, ".conversation_parts", "conversation_parts")
-
-    def read(self, path: Path) -> Iterator[Conversation | DatasetError]:
-        """
-        Yield one conversation each.
-
-        Raises:
-            DatasetError: the file can't be opened.
-        """
-        return _read(path, _IntercomConversation, "conversations", self._build)
-
-    def _build(self, one: _IntercomConversation, place: SourceLocation) -> Conversation:
-        messages = [part.message for part in one.conversation_parts.conversation_parts]
-        if one.source is not None:
-            first = one.source.message
-            first.at = _moment(one.created_at)
-            messages.insert(0, first)
-        rating = one.conversation_rating.rating if one.conversation_rating else None
-        return ticket_conversation(
-            one.id,
-            messages,
-            place,
-            private_notes=self.private_notes,
-            title=one.title or text_of_html(one.source.subject if one.source else None),
-            score=None if rating is None else ("rating", rating),
-        )
+    row, page = _IntercomConversation, "conversations"
+    within, names = ".conversation_parts", frozenset({"conversation_parts"})
 
 
 def _moment(seconds: Any) -> Any:
@@ -322,6 +315,16 @@ class _Reply(msgspec.Struct):
     created_at: Any = None
     attachments: list[Any] | None = None
 
+    @property
+    def message(self) -> TicketMessage:
+        return TicketMessage(
+            is_user=self.incoming,
+            text=(self.body_text or "").strip() or text_of_html(self.body),
+            at=self.created_at,
+            private=self.private,
+            attachments=len(self.attachments or ()),
+        )
+
 
 class _FreshdeskTicket(msgspec.Struct):
     id: Id
@@ -332,45 +335,26 @@ class _FreshdeskTicket(msgspec.Struct):
     created_at: Any = None
     attachments: list[Any] | None = None
 
+    @property
+    def name(self) -> str | None:
+        return self.subject
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FreshdeskReader:
-    """Reads tickets of Freshdesk with their conversations, one conversation a ticket."""
+    @property
+    def score(self) -> None:
+        return None
 
-    private_notes: bool = False
-    """Whether private notes are read, as the assistant's."""
-
-    def recognizes(self, path: Path, head: bytes) -> bool:
-        """Return whether the first ticket has replies that came in or went out."""
-        places = ("", "[]", ".tickets[]")
-        return _has(outline(head), places, ".conversations[]", "incoming", "private")
-
-    def read(self, path: Path) -> Iterator[Conversation | DatasetError]:
-        """
-        Yield one conversation a ticket.
-
-        Raises:
-            DatasetError: the file can't be opened.
-        """
-        return _read(path, _FreshdeskTicket, "tickets", self._build)
-
-    def _build(self, ticket: _FreshdeskTicket, place: SourceLocation) -> Conversation:
+    def messages(self, place: SourceLocation) -> list[TicketMessage]:
         first = TicketMessage(
             is_user=True,
-            text=(ticket.description_text or "").strip() or text_of_html(ticket.description),
-            at=ticket.created_at,
-            attachments=len(ticket.attachments or ()),
+            text=(self.description_text or "").strip() or text_of_html(self.description),
+            at=self.created_at,
+            attachments=len(self.attachments or ()),
         )
-        replies = (
-            TicketMessage(
-                is_user=one.incoming,
-                text=(one.body_text or "").strip() or text_of_html(one.body),
-                at=one.created_at,
-                private=one.private,
-                attachments=len(one.attachments or ()),
-            )
-            for one in ticket.conversations
-        )
-        return ticket_conversation(
-            ticket.id, (first, *replies), place, private_notes=self.private_notes, title=ticket.subject
-        )
+        return [first, *(one.message for one in self.conversations)]
+
+
+class FreshdeskReader(_TicketReader):
+    """Reads tickets of Freshdesk with their conversations, one conversation a ticket."""
+
+    row, page = _FreshdeskTicket, "tickets"
+    within, names = ".conversations[]", frozenset({"incoming", "private"})

@@ -15,8 +15,7 @@ import msgspec
 from replay.core.decoding import decode_as
 from replay.core.errors import DatasetError
 from replay.core.settings.faults import nearest
-from replay.datasets.data_file import not_utf8
-from replay.datasets.place import SourceLocation
+from replay.datasets.data_file import SourceLocation, not_utf8
 
 T = TypeVar("T")
 

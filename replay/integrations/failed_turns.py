@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from replay.core.check_result import CheckResult
 from replay.core.drift_evidence import Drift
+from replay.core.expectation import CheckResult
 from replay.core.terminal import escape_unprintable
 from replay.report.drift_text import why_invalid
 from replay.report.findings import check_title, turn_texts

@@ -165,7 +165,7 @@ class ChecksItem(ScenarioItem):
     """What the data expects of a conversation."""
 
     def look_at(self, run: Run) -> None:
-        from replay.core.check_result import NO_TIMES
+        from replay.core.expectation import NO_TIMES
         from replay.integrations.failed_turns import check_lines
 
         plays = {one.conversation for one in run.records() if one.recorded_conversation == self.name}

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
-from replay.core.asking.rate_limit import RateLimit
+from replay.core.asking.limits import RateLimit
 from replay.core.safety.code_gate import code_may_run
 from replay.core.uncancellable import cancel_and_wait
 from replay.load.inputs import LoadInputs

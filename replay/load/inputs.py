@@ -8,7 +8,7 @@ from pathlib import Path
 
 from replay.core.conversation import Conversation
 from replay.core.errors import DatasetError
-from replay.datasets.place import SourceLocation
+from replay.datasets.data_file import SourceLocation
 from replay.play.load.recorded import recorded_arrivals
 from replay.play.load.section import LoadSection
 from replay.play.load.think import think_rng

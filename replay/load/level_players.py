@@ -8,8 +8,8 @@ from dataclasses import replace
 from time import perf_counter
 from typing import Self
 
-from replay.core.asking.circuit_breaker import CircuitBreaker
-from replay.core.asking.opening import open_endpoints
+from replay.core.asking.limits import CircuitBreaker
+from replay.core.asking.retries import open_endpoints
 from replay.core.errors import AdapterError
 from replay.coreference.reading.resolver import Document
 from replay.load.counting import CountingSink, Counts
@@ -23,7 +23,7 @@ from replay.play.play import Play
 from replay.play.player import Player, PlayOptions, RecordSink
 from replay.play.turn_schedule import Pacer
 from replay.policies.rewriter import opened
-from replay.scenario.telemetry_section import traces_of
+from replay.scenario.optional_sections import traces_of
 
 
 class LocalLevelPlayer:

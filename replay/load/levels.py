@@ -27,8 +27,8 @@ from replay.play.load.section import LoadSection
 from replay.scenario.assembly import Assembly
 from replay.scenario.expected_checks import ExpectedChecks
 from replay.scenario.parts import endpoint_settings, parts_of
+from replay.store.rows import StoredTally
 from replay.store.store import RunStore
-from replay.store.stored import StoredTally
 from replay.workers.job import workers_within_limits
 
 COUNTED_EVERY_S = 0.5

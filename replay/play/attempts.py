@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from replay.core.adapter import ChatReply, WireTimes
+from replay.core.adapter import ChatReply, RawReply, WireTimes
 from replay.core.errors import AdapterError
 from replay.core.logs import ConversationLog
-from replay.core.raw_reply import RawReply
-from replay.core.step import TurnPlace
+from replay.core.record import TurnPlace
 
 
 @dataclass(slots=True)

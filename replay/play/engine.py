@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from time import monotonic
 from typing import Generic, Protocol, TypeVar
 
-from replay.core.asking.opening import open_endpoints
+from replay.core.asking.retries import open_endpoints
 from replay.core.record import TurnRecord
 from replay.core.uncancellable import in_thread
 from replay.play.first_failure import first_failure

@@ -17,18 +17,16 @@ from typing import Protocol, cast
 
 from msgspec.structs import replace
 
-from replay.core.adapter import ChatReply, ChatRequest, Session, WireTimes
-from replay.core.asking.circuit_breaker import Breaker, CircuitBreaker, FailureCounts
+from replay.core.adapter import ChatReply, ChatRequest, RawReply, Session, WireTimes
+from replay.core.asking.limits import Breaker, CircuitBreaker, FailureCounts
 from replay.core.asking.retries import RetryingClient, RetryPolicy
 from replay.core.conversation import Conversation
 from replay.core.errors import AdapterCutOffError, AdapterError, PluginError
 from replay.core.history import PlayedTurn, with_recorded_context
 from replay.core.logs import ConversationLog, conversation_log
 from replay.core.message import Message
-from replay.core.raw_reply import RawReply
-from replay.core.record import Outcome, Timing, TurnRecord
+from replay.core.record import Outcome, Step, Timing, TurnPlace, TurnRecord
 from replay.core.settings.plugin_bugs import attributed_to
-from replay.core.step import Step, TurnPlace
 from replay.core.trace_ids import PlayTrace, RunTraces
 from replay.play.attempts import Attempts
 from replay.play.follow_ups import converse

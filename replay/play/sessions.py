@@ -11,8 +11,7 @@ from uuid import uuid4
 from msgspec.structs import replace
 
 from replay.core.adapter import Session
-from replay.core.asking.retries import UnopenedSession
-from replay.core.asking.session import open_session
+from replay.core.asking.retries import UnopenedSession, open_session
 from replay.core.conversation import Turn
 from replay.core.errors import AdapterError
 from replay.core.settings.plugin_bugs import attributed_to

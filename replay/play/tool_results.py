@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from replay.core.conversation import Conversation
+from replay.core.decoding import holds_json, same_json
 from replay.core.errors import ToolLoopError
-from replay.core.json_values import holds_json, same_json
 from replay.core.message import Message, ToolCall
 from replay.core.settings.plugin_bugs import describe_error
 

@@ -21,9 +21,8 @@ from typing import Any, Self
 from weakref import WeakValueDictionary
 
 from replay.core.adapter import Adapter, ChatRequest
-from replay.core.asking.opening import open_all
-from replay.core.asking.rate_limit import RateLimit
-from replay.core.asking.retries import RetryingClient, RetryPolicy
+from replay.core.asking.limits import RateLimit
+from replay.core.asking.retries import RetryingClient, RetryPolicy, open_all
 from replay.core.asking.templating import TextTemplate
 from replay.core.conversation import Conversation, Turn
 from replay.core.drift_evidence import Mention, Reading

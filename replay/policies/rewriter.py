@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
-from replay.core.asking import opening
+from replay.core.asking import retries
 from replay.core.conversation import Conversation
 from replay.core.drift_evidence import Drift, Reading
 from replay.core.errors import RewriteError
@@ -133,6 +133,6 @@ def build_rewriter(setting: NestedChoice, folder: Path) -> Rewriter:
 
 def opened(policies: Iterable[object]) -> AbstractAsyncContextManager[None]:
     """Return a context manager that keeps the rewriters and users of *policies* open within its block."""
-    return opening.open_all(
+    return retries.open_all(
         getattr(policy, part, None) for policy in policies for part in ("rewriter", "user")
     )

@@ -15,8 +15,7 @@ from typing import Any, Literal
 import msgspec
 
 from replay.core.conversation import Conversation
-from replay.core.history import PlayedTurn
-from replay.core.history_view import HistoryView
+from replay.core.history import HistoryView, PlayedTurn
 from replay.policies.policy import PlannedTurn, Policy, Reacting, asking, most_turns, reacting
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import ceil, floor, log10
 from typing import Any, NamedTuple
 
-from replay.core.safe_text import visible
+from replay.core.terminal import visible
 from replay.report.columns import IntervalValue
 from replay.report.numbers import NONE, duration, number
 from replay.scorers.scorer import SHARE

@@ -22,9 +22,9 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, Any, Literal, Protocol
 
-from replay.core.check_result import CheckResult
+from replay.core.adapter import RawReply
+from replay.core.expectation import CheckResult
 from replay.core.extras import extra_module
-from replay.core.raw_reply import RawReply
 from replay.core.record import TurnRecord
 from replay.statistics.checks import CHECK_COLUMNS, check_rows
 from replay.statistics.score_column import ScoreColumn

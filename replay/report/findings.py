@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from replay.core.check_result import CheckResult
-from replay.core.expectation import ALL_CHECKS
+from replay.core.expectation import ALL_CHECKS, CheckResult
 from replay.core.terminal import on_one_line
 from replay.report.columns import Value, p_text, score_cells
 from replay.report.document import Cases, CaseText, Item

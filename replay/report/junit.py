@@ -20,8 +20,8 @@ from itertools import groupby
 from pathlib import Path
 from xml.etree import ElementTree
 
-from replay.core.check_result import CheckResult
 from replay.core.errors import writing
+from replay.core.expectation import CheckResult
 from replay.core.terminal import escape_unprintable
 from replay.report.drift_text import why_invalid
 from replay.report.findings import check_title, failure_lines, lines_of, turn_texts

@@ -13,8 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 
-from replay.core.check_result import NO_CHECK
-from replay.core.expectation import ALL_CHECKS
+from replay.core.expectation import ALL_CHECKS, NO_CHECK
 from replay.report.numbers import count_text
 from replay.report.run_tables import names_of
 from replay.report.script_tables import SURVIVAL_NOTE, intervention_notes, simulation_notes

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from replay.core.check_result import CheckResult
 from replay.core.errors import RunError
+from replay.core.expectation import CheckResult
 from replay.core.record import TurnRecord
 from replay.results.run import Run
 from replay.scenario.assertions.evaluation import Sampling, evaluate

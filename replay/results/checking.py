@@ -14,10 +14,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from threading import Event
 
-from replay.core.check_result import NO_CHECK, CheckResult
 from replay.core.conversation import Conversation
 from replay.core.errors import ReplayError
-from replay.core.expectation import Expectation
+from replay.core.expectation import NO_CHECK, CheckResult, Expectation
 from replay.core.logs import log_event
 from replay.core.record import TurnRecord
 from replay.results.scoring import stored_score

@@ -9,8 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from replay.core.asking.estimate import CostEstimate
-from replay.core.asking.tally import AskTally
+from replay.core.asking.tally import AskTally, CostEstimate
 from replay.core.errors import Fault, PluginError, RunStoppedError, ScenarioError
 from replay.core.safety.code_gate import code_may_run
 from replay.core.safety.provenance import check_consent
@@ -32,8 +31,8 @@ from replay.scorers.judges.judging import ONCE_PER_DIALOGUE, judge_all, ready_ca
 from replay.scorers.judges.panel import Panel, Verdict
 from replay.scorers.judges.tally import FlagCount, JudgeSummary, spread_of
 from replay.scorers.scorer import Unscored
+from replay.store.rows import StoredScore, StoredVerdict
 from replay.store.store import RunStore
-from replay.store.stored import StoredScore, StoredVerdict
 
 if TYPE_CHECKING:
     from replay.core.record import TurnRecord

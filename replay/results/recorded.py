@@ -19,16 +19,16 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from replay.core.check_result import CheckResult
 from replay.core.conversation import Conversation
 from replay.core.decoding import convert_to
 from replay.core.errors import RunError
+from replay.core.expectation import CheckResult
 from replay.core.record import RECORDED_BETTER, RECORDED_WORSE, TurnRecord
 from replay.results.checking import play_checks
 from replay.results.same_answer import compare_answers, word_likeness
 from replay.results.scoring import stored_score
 from replay.results.verdict_columns import StoredVerdicts, judged_of
-from replay.scenario.recorded_section import BAD_ANSWERS, BAD_CONVERSATION, RecordedSection
+from replay.scenario.optional_sections import BAD_ANSWERS, BAD_CONVERSATION, RecordedSection
 from replay.scorers.answer_text import DECLINING_PATTERNS
 from replay.scorers.checks.check import NoVerdicts
 from replay.scorers.checks.english import refusal_in
@@ -38,8 +38,8 @@ from replay.scorers.scorer import SHARE, Unscored
 from replay.scorers.stored_scorer import StoredScorer
 from replay.statistics.recorded import RecordedTurn, RecordedVerdict
 from replay.statistics.score_column import in_parts
+from replay.store.rows import StoredVerdict
 from replay.store.store import RunStore
-from replay.store.stored import StoredVerdict
 
 RECORDED = "recorded"
 """The fact of a run that holds the section's settings, and the signature of its columns."""

@@ -31,7 +31,7 @@ from replay.play.play import Play, System
 from replay.policies.policy import Policy
 from replay.results.repeats import repeats_of
 from replay.scenario.assembly import Assembly
-from replay.scenario.assertions.depth_range import ALL_DEPTHS, DepthRange, read_depths
+from replay.scenario.assertions.section import ALL_DEPTHS, DepthRange, read_depths
 from replay.store.store import RunStore
 
 NAMED = ("conversation", "outcome", "policy", "repeat", "system")

@@ -7,8 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from replay.core.asking.cached import Question
-from replay.core.asking.estimate import CHARACTERS_PER_TOKEN, CostEstimate
-from replay.core.asking.tally import AskTally, total
+from replay.core.asking.tally import CHARACTERS_PER_TOKEN, AskTally, CostEstimate, total
 from replay.core.conversation import Conversation
 from replay.core.decoding import convert_to
 from replay.core.disk_cache import DiskCache

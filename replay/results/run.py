@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from replay.core.check_result import CheckResult
+from replay.core.adapter import RawReply
 from replay.core.conversation import Conversation
 from replay.core.decoding import convert_to
 from replay.core.errors import RunError
-from replay.core.raw_reply import RawReply
+from replay.core.expectation import CheckResult
 from replay.core.record import TurnRecord
 from replay.results.run_data import BAD
 from replay.results.scoring import stored_columns, stored_scorers
@@ -24,8 +24,8 @@ from replay.results.versions import played_by, version_signatures
 from replay.scenario.reading import ScenarioFile, parse_scenario
 from replay.scorers.scorer import Scorer
 from replay.store.reader import DATABASE
+from replay.store.rows import StoredVerdict
 from replay.store.store import RunStore
-from replay.store.stored import StoredVerdict
 from replay.store.superseding import SupersededTurn
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from replay.report.numbers import count_text
 from replay.results.repeats import REPEATS, planned_repeats, repeats_of
 from replay.scenario.assembly import Assembly
 from replay.scenario.expected_checks import ExpectedChecks
-from replay.store.conversations import content_hash, rename_conversation
+from replay.store.rows import content_hash, rename_conversation
 from replay.store.store import RunStore
 
 DATA_IS_READ = "data-read"

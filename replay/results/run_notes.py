@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from replay.datasets.omitted import LEFT_OUT, OmissionCounts
+from replay.datasets.turn_metadata import LEFT_OUT, OmissionCounts
 from replay.results.late_drift import late_drift_remarks
 from replay.results.play_events import kept_answers_remarks, lost_remarks, rerun_notes, unclosed_remarks
 from replay.results.resolver_asks import resolver_remarks

@@ -24,15 +24,15 @@ from replay.core.record import TurnRecord
 from replay.core.safety.provenance import FACTS, created_by_this_user, remember
 from replay.core.settings.choice import Choice
 from replay.core.settings.plugins import available, make
-from replay.scenario.cluster_section import ClusterSection
+from replay.scenario.optional_sections import ClusterSection
 from replay.scenario.part_builder import PartBuilder
 from replay.scorers.observing import combine, observe
 from replay.scorers.scorer import MeanScorer, Scorer, Unscored, is_neural, lower_is_better, unit_of
 from replay.scorers.stored_scorer import Combined, StoredScorer, digest, how_combined
 from replay.statistics.score_column import ScoreColumn, in_parts, stored_column, survey_scorers
 from replay.store import schema
+from replay.store.rows import StoredScore
 from replay.store.store import RunStore
-from replay.store.stored import StoredScore
 
 SCORERS = "scorers"
 """The fact of a run that holds a ``ScorerEntry`` for each of its scorers."""

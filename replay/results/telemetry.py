@@ -21,8 +21,8 @@ from typing import IO, Protocol, cast
 from replay.core.errors import PluginError, ReplayError, RunError, writing
 from replay.core.logs import log_event
 from replay.core.uncancellable import in_thread
+from replay.scenario.optional_sections import NEEDED, sample_of, telemetry_addresses
 from replay.scenario.reading import ScenarioFile
-from replay.scenario.telemetry_section import NEEDED, sample_of, telemetry_addresses
 
 LOOK_EVERY_S = 1.0
 LAST_WAIT_S = 3.0

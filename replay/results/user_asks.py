@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from replay.core.asking.estimate import CHARACTERS_PER_TOKEN
+from replay.core.asking.tally import CHARACTERS_PER_TOKEN
 from replay.policies.react import ReactPolicy
 from replay.policies.simulate import SimulatePolicy
 from replay.policies.viewed import ViewedPolicy

@@ -7,8 +7,8 @@ from contextlib import asynccontextmanager
 from dataclasses import fields
 from typing import Any
 
-from replay.core.asking.opening import open_endpoints
-from replay.core.asking.rate_limit import RateLimit
+from replay.core.asking.limits import RateLimit
+from replay.core.asking.retries import open_endpoints
 from replay.core.asking.tally import AskTally
 from replay.core.conversation import Conversation
 from replay.core.safety.code_gate import code_may_run

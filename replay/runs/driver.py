@@ -26,8 +26,8 @@ from replay.core.safety.code_gate import code_may_run
 from replay.core.settings.choice import Choice, read_choice
 from replay.core.settings.faults import faults_of
 from replay.core.settings.in_memory import with_names
-from replay.datasets.place import SourceLocation
-from replay.datasets.validation import check
+from replay.datasets.data_file import SourceLocation
+from replay.datasets.reader import check
 from replay.play.turn_record import OnFailure, ends_conversation, played_turn, turn_record, unasked_turn
 from replay.policies.policy import PlannedTurn, Policy, most_turns
 from replay.policies.rewriter import opened

@@ -6,9 +6,9 @@ from collections.abc import Awaitable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any, Protocol
 
-from replay.core.asking.circuit_breaker import CircuitBreaker
-from replay.core.raw_reply import RawReply
-from replay.core.step import Step, TurnPlace
+from replay.core.adapter import RawReply
+from replay.core.asking.limits import CircuitBreaker
+from replay.core.record import Step, TurnPlace
 from replay.play.engine import Observer, play_all
 from replay.play.loop_lag import LagSummary, worst
 from replay.play.play import Play
@@ -17,7 +17,7 @@ from replay.policies.rewriter import opened
 from replay.results.play_events import cache_problems, keep_cache_problems, keep_unclosed
 from replay.results.rerun_plan import Rerun
 from replay.scenario.assembly import Assembly
-from replay.scenario.telemetry_section import traces_of
+from replay.scenario.optional_sections import traces_of
 from replay.store.store import RunStore
 
 Lags = dict[str, LagSummary]

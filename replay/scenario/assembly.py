@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from msgspec.structs import replace
 
 from replay.core.adapter import Adapter
-from replay.core.asking.rate_limit import RateLimit
+from replay.core.asking.limits import RateLimit
 from replay.core.asking.retries import RetryPolicy
 from replay.core.conversation import Conversation
 from replay.core.errors import CodeNotRunError, DatasetError, Fault, ScenarioError
@@ -37,11 +37,10 @@ from replay.scenario.combinations import (
     check_repeats,
     check_workers,
 )
+from replay.scenario.optional_sections import check_recorded, check_telemetry, is_pairwise
 from replay.scenario.part_builder import PartBuilder, Unread
 from replay.scenario.reading import ScenarioFile, add_lines
-from replay.scenario.recorded_section import check_recorded, is_pairwise
 from replay.scenario.sections import DriftSection, Scenario
-from replay.scenario.telemetry_section import check_telemetry
 from replay.scenario.tools_building import with_tools
 from replay.scorers.scorer import Scorer
 

@@ -13,7 +13,7 @@ from replay.core.conversation import Conversation
 from replay.core.decoding import convert_to
 from replay.core.errors import Fault, ScenarioError
 from replay.core.settings.in_memory import object_name
-from replay.core.settings.signatures import signature_of
+from replay.core.settings.plugin_bugs import signature_of
 
 ASKED_BY = frozenset({"question", "request"})
 """A function with such a parameter answers questions; one without makes an adapter."""

@@ -11,12 +11,20 @@ from typing import Annotated, Any
 from pydantic import Field, ValidationError
 
 from replay.core.asking.cached import Model
-from replay.core.asking.rate_limit import RateLimit
+from replay.core.asking.limits import RateLimit
 from replay.core.asking.retries import RetryPolicy
 from replay.core.disk_cache import cache_path
 from replay.core.errors import PluginError
-from replay.core.settings.bounds import Attempts, PositiveSeconds, Seconds, Together, at_most
-from replay.core.settings.choice import Choice, LimitSection, Section
+from replay.core.settings.choice import (
+    Attempts,
+    Choice,
+    LimitSection,
+    PositiveSeconds,
+    Seconds,
+    Section,
+    Together,
+    at_most,
+)
 from replay.core.settings.faults import faults_of, nearest
 from replay.core.settings.identity import identity
 from replay.core.settings.plugins import Factory, settings_model

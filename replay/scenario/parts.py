@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 from replay.core.adapter import Adapter
 from replay.core.errors import CodeNotRunError, PluginError
 from replay.core.settings.choice import Choice
+from replay.core.settings.plugin_bugs import signature_of
 from replay.core.settings.plugins import load
-from replay.core.settings.signatures import signature_of
 from replay.scenario.sections import Scenario
 
 

@@ -13,15 +13,22 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator
 
-from replay.core.settings.bounds import Attempts, PositiveSeconds, Processes, Seconds, Together, at_most
-from replay.core.settings.choice import Choice, LimitSection, PluginChoice, Section
+from replay.core.settings.choice import (
+    Attempts,
+    Choice,
+    LimitSection,
+    PluginChoice,
+    PositiveSeconds,
+    Processes,
+    Seconds,
+    Section,
+    Together,
+    at_most,
+)
 from replay.core.settings.prices import Prices
 from replay.play.load.section import LoadSection
 from replay.scenario.assertions.section import Assertion
-from replay.scenario.cluster_section import ClusterSection
-from replay.scenario.recorded_section import RecordedSection
-from replay.scenario.telemetry_section import TelemetrySection
-from replay.scenario.tools_section import ToolsSection
+from replay.scenario.optional_sections import ClusterSection, RecordedSection, TelemetrySection, ToolsSection
 
 
 class DataSection(Section):

@@ -10,8 +10,8 @@ import msgspec
 
 from replay.core.errors import CodeNotRunError, DatasetError, PluginError
 from replay.core.safety.code_gate import code_forbidden
+from replay.core.settings.plugin_bugs import signature_of
 from replay.core.settings.plugins import load_object
-from replay.core.settings.signatures import signature_of
 from replay.datasets.json_rows import rows_of_lines
 from replay.play.play import System
 from replay.play.tool_results import (
@@ -24,9 +24,9 @@ from replay.play.tool_results import (
     ToolSource,
     result_text,
 )
+from replay.scenario.optional_sections import ListedResultSection, ToolsSection, tools_of
 from replay.scenario.part_builder import PartBuilder, Unread
 from replay.scenario.sections import Scenario
-from replay.scenario.tools_section import ListedResultSection, ToolsSection, tools_of
 
 _FAULTS_SHOWN = 20
 

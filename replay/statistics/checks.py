@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from replay.core.check_result import CheckResult
+from replay.core.expectation import CheckResult
 from replay.statistics.group import Group, groups_in_order
 from replay.statistics.turn_frame import CellType, flat
 

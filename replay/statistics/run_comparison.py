@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from replay import __version__
-from replay.core.check_result import CheckResult
 from replay.core.errors import InputError
+from replay.core.expectation import CheckResult
 from replay.core.record import TurnRecord
 from replay.core.settings.faults import nearest
 from replay.scorers.stored_scorer import is_kept

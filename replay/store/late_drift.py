@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from replay.core.drift_evidence import Drift
-from replay.core.step import TurnPlace
+from replay.core.record import TurnPlace
 from replay.store import schema
 from replay.store.reader import RunReader
 from replay.store.writer import Statement

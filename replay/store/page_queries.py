@@ -12,13 +12,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from replay.core.check_result import CheckResult
 from replay.core.conversation import Conversation
+from replay.core.expectation import CheckResult
 from replay.core.record import TurnRecord
 from replay.store import schema
-from replay.store.checks import SELECT_CHECKS, check_result
+from replay.store.rows import (
+    SELECT_CHECKS,
+    StoredScore,
+    StoredVerdict,
+    check_result,
+    stored_score,
+    stored_verdict,
+)
 from replay.store.store import RunStore
-from replay.store.stored import StoredScore, StoredVerdict, stored_score, stored_verdict
 
 
 class OutcomeRow(NamedTuple):

@@ -14,26 +14,30 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from replay.core.check_result import CheckResult
+from replay.core.adapter import RawReply
 from replay.core.conversation import Conversation
 from replay.core.errors import RunError
-from replay.core.raw_reply import RawReply
-from replay.core.record import ServerTimes, TurnRecord
-from replay.core.step import TurnPlace, UnfinishedTurn
+from replay.core.expectation import CheckResult
+from replay.core.record import ServerTimes, TurnPlace, TurnRecord, UnfinishedTurn
 from replay.store import database, schema
-from replay.store.checks import IN_ORDER, SELECT_CHECKS, check_result
-from replay.store.completeness import Mark, Missing, missing, read_mark
-from replay.store.light_records import SELECT_OUTLINES, outline_record
-from replay.store.raw_replies import SELECT_RAW, raw_reply
-from replay.store.stored import (
+from replay.store.database import Mark, Missing, missing, read_mark
+from replay.store.rows import (
+    CHECKS_IN_ORDER,
+    SELECT_CHECKS,
+    SELECT_RAW,
+    SELECT_STEPS,
     StoredScore,
     StoredTally,
     StoredVerdict,
+    check_result,
+    place_values,
+    raw_reply,
     stored_score,
     stored_verdict,
+    unfinished_turn,
 )
+from replay.store.schema import SELECT_OUTLINES, outline_record
 from replay.store.superseding import SELECT_SUPERSEDED, SupersededTurn, superseded_turn
-from replay.store.unfinished_turns import SELECT_STEPS, place_values, unfinished_turn
 
 DATABASE = "run.db"
 LOST = "turns-lost"
@@ -324,7 +328,7 @@ class RunReader:
 
     def checks(self) -> Iterator[CheckResult]:
         """Yield every check with its turn, by conversation, play, system, policy and depth."""
-        return map(check_result, self.rows(SELECT_CHECKS + IN_ORDER))
+        return map(check_result, self.rows(SELECT_CHECKS + CHECKS_IN_ORDER))
 
     def verdicts(self, judge: str) -> Iterator[StoredVerdict]:
         """Yield all verdicts of one judge, by conversation, system, policy and depth."""

@@ -4,14 +4,17 @@ How records become rows of a run's database and come back.
 Scalars are plain columns and everything nested is JSON text, so that any SQLite tool can read a run.
 Text may hold lone surrogates (a server can send them as JSON escapes): they are written as the three
 bytes that UTF-8 would give them and come back unchanged.
+
+Turns as far as tables count them: for reports of runs whose records would fill the memory.
 """
 
 from __future__ import annotations
 
 import json
 import sqlite3
+import sys
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from itertools import groupby
 from typing import Any, NoReturn, TypedDict, TypeVar
 
@@ -23,8 +26,7 @@ from replay.core.drift_evidence import Drift
 from replay.core.errors import RunError
 from replay.core.expectation import Expectation
 from replay.core.message import Message
-from replay.core.record import Intervention, ServerTimes, Timing, TurnRecord, Usage
-from replay.core.step import TurnPlace
+from replay.core.record import Intervention, ServerTimes, Timing, TurnPlace, TurnRecord, Usage
 
 T = TypeVar("T")
 
@@ -279,3 +281,51 @@ def check_moments(*moments_s: float | None) -> None:
 
 def _texts(stored: str) -> tuple[str, ...]:
     return () if stored == _NOTHING else from_json(stored, tuple[str, ...])
+
+
+SELECT_OUTLINES = (
+    "SELECT t.conversation, t.system, t.policy, t.source, t.edit, t.outcome, t.depth, t.drift IS NOT NULL,"
+    " t.valid, CASE WHEN t.valid IS NULL THEN json_extract(t.drift, '$.not_judged') END,"
+    " t.scheduled_s, t.sent_s, t.done_s, t.repeat, t.interventions,"
+    " t.kind, t.sessions_back, t.turns_back FROM turn t"
+)
+
+
+def outline_record(row: Sequence[Any]) -> TurnRecord:
+    """
+    Return a light record from a row of ``SELECT_OUTLINES``, with what a table counts.
+
+    It has no texts but those of interventions, and no token times; half a KiB in place of several.
+    """
+    # The same names come again and again, each time as a text of its own.
+    names: list[Any] = [name and sys.intern(name) for name in row[:6]]
+    conversation, system, policy, source, edit, outcome = names
+    depth, detected, valid, not_judged, scheduled_s, sent_s, done_s, repeat, interventions = row[6:15]
+    kind, sessions_back, turns_back = row[15:]
+    check_moments(scheduled_s, sent_s, done_s)
+    return TurnRecord(
+        conversation=conversation,
+        system=system,
+        policy=policy,
+        depth=depth,
+        source=source,
+        repeat=repeat,
+        edit=edit,
+        outcome=outcome,
+        drift=_verdict(valid, not_judged) if detected else None,
+        interventions=() if interventions is None else from_json(interventions, tuple[Intervention, ...]),
+        timing=None if done_s is None else Timing(scheduled_s=scheduled_s, sent_s=sent_s, done_s=done_s),
+        kind=sys.intern(kind or ""),
+        sessions_back=sessions_back,
+        turns_back=turns_back,
+        turn="",
+        recorded="",
+        asked="",
+        answer=None,
+    )
+
+
+@lru_cache(maxsize=1000)
+def _verdict(valid: int | None, not_judged: str | None) -> Drift:
+    """Return a verdict, the same object for all turns with it."""
+    return Drift(valid=None if valid is None else bool(valid), mentions=(), mode="", not_judged=not_judged)

@@ -15,25 +15,28 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
-from replay.core.check_result import CheckResult
+from replay.core.adapter import RawReply
 from replay.core.conversation import Conversation
 from replay.core.drift_evidence import Drift
 from replay.core.errors import RunError
-from replay.core.raw_reply import RawReply
-from replay.core.record import TurnRecord
-from replay.core.step import Step, TurnPlace
+from replay.core.expectation import CheckResult
+from replay.core.record import Step, TurnPlace, TurnRecord
 from replay.core.uncancellable import in_thread
-from replay.store import database, schema, staging, tables
-from replay.store.checks import insert_check
-from replay.store.completeness import OPEN, Missing, read_mark
-from replay.store.conversations import insert_conversation
+from replay.store import database, schema, superseding, tables
+from replay.store.database import OPEN, Missing, lock_run, read_mark, unlock_run
 from replay.store.late_drift import with_drift
-from replay.store.lock import acquire, release
-from replay.store.raw_replies import insert_raw
 from replay.store.reader import DATABASE, LOST, RunReader, database_in
-from replay.store.stored import StoredScore, StoredTally, StoredVerdict
+from replay.store.rows import (
+    StoredScore,
+    StoredTally,
+    StoredVerdict,
+    drop_steps,
+    insert_check,
+    insert_conversation,
+    insert_raw,
+    insert_step,
+)
 from replay.store.superseding import RowRange, supersede
-from replay.store.unfinished_turns import drop_steps, insert_step
 from replay.store.writer import Statement, Writer
 
 Durability = Literal["process", "power"]
@@ -64,7 +67,7 @@ class RunStore(RunReader):
         database_in(folder)  # or the lock's file would be made beside none
         mark = read_mark(folder)
         self._is_worker = worker is not None
-        self._lock = acquire(folder, is_alone=not self._is_worker) if write else None
+        self._lock = lock_run(folder, is_alone=not self._is_worker) if write else None
         self._judged_by: tuple[list[str], ...] | None = None
         self._writer: Writer | None = None
         self._has_steps = False
@@ -73,7 +76,7 @@ class RunStore(RunReader):
         try:
             super().__init__(folder)
         except BaseException:
-            release(self._lock)
+            unlock_run(self._lock)
             raise
         if self._lock:
             try:
@@ -83,7 +86,7 @@ class RunStore(RunReader):
                 self._has_steps = self.has_begun_turns()
             except BaseException:
                 self._connection.close()
-                release(self._lock)
+                unlock_run(self._lock)
                 raise
             synchronous = "FULL" if durability == "power" else "NORMAL"
             number = 0 if worker is None else worker + 1
@@ -129,7 +132,7 @@ class RunStore(RunReader):
                 self._writer.close()
         finally:
             super().close()
-            release(self._lock)
+            unlock_run(self._lock)
 
     def _begin_writing(self) -> None:
         """Mark a closed run as open, in the database's own file: a copy of that alone has to tell."""
@@ -288,7 +291,7 @@ class RunStore(RunReader):
 
     def begin_staging(self) -> None:
         """Take scores, verdicts and checks *anew*; what waited from before is dropped."""
-        self._writing.post_all(staging.BEGIN)
+        self._writing.post_all(superseding.BEGIN)
 
     def publish_staged(
         self,
@@ -305,7 +308,7 @@ class RunStore(RunReader):
         With the *facts* and the *event* that say so, in one transaction: all of it holds, or nothing.
         """
         said = [*(_fact(key, value) for key, value in facts.items()), _event(*event)]
-        self._writing.post_all([*staging.publish_staged(scorers, judge, checks=checks), *said])
+        self._writing.post_all([*superseding.publish_staged(scorers, judge, checks=checks), *said])
 
     def add_event(self, kind: str, data: Any) -> None:
         self._writing.post(*_event(kind, data))

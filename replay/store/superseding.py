@@ -4,11 +4,17 @@ was found out about their answers goes.
 
 The statements belong into one transaction with the new record, so that a run that is killed there has
 the old turn or the new one, never both and never none.
+
+Scores, verdicts and checks that are made again stay beside the earlier ones until they are complete, then
+take their place in one transaction: a program that is killed, or a disk that is full, half-way leaves the
+earlier ones.
+
+They wait in temporary tables of the writer's connection, which go with it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from replay.core.record import TurnRecord
@@ -72,3 +78,25 @@ def superseded_turn(row: tuple[Any, ...]) -> SupersededTurn:
     """Return the superseded turn in a row of ``SELECT_SUPERSEDED``."""
     at, reason, *record = row
     return SupersededTurn(at, reason, schema.row_record(record))
+
+
+BEGIN = tuple(
+    Statement(sql, ())
+    for table in ("score", "verdict", "checked")
+    for sql in (
+        f"DROP TABLE IF EXISTS temp.new_{table}",
+        f"CREATE TEMP TABLE new_{table} AS SELECT * FROM {table} WHERE 0",
+    )
+)
+
+
+def publish_staged(scorers: Iterable[str], judge: str | None, *, checks: bool) -> Iterator[Statement]:
+    """Yield statements that replace the results of *scorers*, *judge* and *checks* by the staged ones."""
+    for scorer in scorers:
+        yield Statement("DELETE FROM score WHERE scorer = ?", [scorer])
+    yield Statement("DELETE FROM verdict WHERE judge = ?", [judge])
+    if checks:
+        yield Statement("DELETE FROM checked", ())
+    for table in ("score", "verdict", "checked"):
+        yield Statement(f"INSERT OR REPLACE INTO main.{table} SELECT * FROM temp.new_{table}", ())
+        yield Statement(f"DROP TABLE temp.new_{table}", ())

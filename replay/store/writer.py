@@ -21,8 +21,7 @@ from queue import SimpleQueue
 from typing import IO, Any, NamedTuple
 
 from replay.core.errors import RunError
-from replay.store.completeness import committed_rows, keep_first_mark, write_mark
-from replay.store.database import connect
+from replay.store.database import committed_rows, connect, keep_first_mark, write_mark
 from replay.store.schema import Row, insert_records
 
 CHECKPOINT_PAGES = 4000

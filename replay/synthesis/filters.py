@@ -11,8 +11,7 @@ from itertools import groupby
 import msgspec
 
 from replay.core.adapter import Adapter, ChatRequest
-from replay.core.asking.opening import open_all
-from replay.core.asking.session import open_session, usable_reply
+from replay.core.asking.retries import open_all, open_session, usable_reply
 from replay.core.conversation import Conversation, Passage
 from replay.coreference.reading.clusters import read_all
 from replay.coreference.reading.resolver import Resolver, recorded_document

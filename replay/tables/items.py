@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from replay.datasets.place import SourceLocation
+from replay.datasets.data_file import SourceLocation
 
 Ratings = tuple[float | None, ...]
 """One rating by each rater; None where that rater gave none."""

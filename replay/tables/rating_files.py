@@ -39,7 +39,7 @@ from typing import Any, Literal
 
 from replay.core.errors import DatasetError
 from replay.core.record import TurnRecord
-from replay.datasets.place import SourceLocation
+from replay.datasets.data_file import SourceLocation
 from replay.datasets.tables import DataTable, TableRow, read_table
 from replay.scorers.scorer import Unscored
 from replay.statistics.score_column import ScoreColumn

@@ -19,10 +19,9 @@ from typing import Any, Self
 
 from replay.core.adapter import Adapter
 from replay.core.asking.cached import CachingClient, Model, Question, build_model
-from replay.core.asking.opening import open_endpoints
+from replay.core.asking.limits import RateLimit
 from replay.core.asking.prompt import Prompt, PromptError, short_hash
-from replay.core.asking.rate_limit import RateLimit
-from replay.core.asking.retries import RetryPolicy
+from replay.core.asking.retries import RetryPolicy, open_endpoints
 from replay.core.asking.tally import AskTally
 from replay.core.disk_cache import DiskCache, cache_path
 from replay.core.errors import AdapterError, AdapterReplyError

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, get_args
 
-from replay.core.check_result import CheckResult, Verdict
+from replay.core.expectation import CheckResult, Verdict
 from replay.report.charts import group_label
 from replay.report.numbers import number
 from replay.scenario.assertions.findings import AssertionResult, Finding

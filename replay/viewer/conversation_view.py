@@ -13,10 +13,10 @@ from itertools import islice
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from replay.core.check_result import CheckResult
 from replay.core.conversation import Conversation, Turn
+from replay.core.expectation import CheckResult
 from replay.core.record import TurnRecord
-from replay.core.safe_text import ClippedText
+from replay.core.terminal import ClippedText
 from replay.report.charts import Style, group_label, styles
 from replay.report.numbers import count_text, number
 from replay.report.script_tables import ending_text

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from replay.core.record import Intervention, TurnRecord
-from replay.core.safe_text import ClippedText
+from replay.core.terminal import ClippedText
 from replay.statistics.interventions import OCCASIONS
 from replay.store.page_queries import RunBrowser
 from replay.viewer.conversation_view import Address

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from replay.core.safe_text import ClippedText
+from replay.core.terminal import ClippedText
 from replay.statistics.recorded import VERDICTS, RecordedNumbers, RecordedRow, RecordedTurn, RecordedVerdict
 from replay.viewer.conversation_view import Address
 from replay.viewer.turn_view import TextLimits

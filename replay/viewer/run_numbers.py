@@ -15,8 +15,8 @@ from typing import Literal
 
 import numpy as np
 
-from replay.core.check_result import CheckResult
 from replay.core.errors import ReplayError
+from replay.core.expectation import CheckResult
 from replay.core.record import RECORDED_BETTER, RECORDED_WORSE
 from replay.results.assertion_results import check_assertions
 from replay.results.report_numbers import run_attribution

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 from replay.core.drift_evidence import Drift
 from replay.core.message import Message, ToolCall
 from replay.core.record import TurnRecord
-from replay.core.safe_text import ClippedText, clip
+from replay.core.terminal import ClippedText, clip
 from replay.report.drift_text import MentionView, mention_views, short, why_invalid
 from replay.report.numbers import NONE, duration, number, usd
 from replay.store.page_queries import TurnScore
-from replay.store.stored import StoredVerdict
+from replay.store.rows import StoredVerdict
 from replay.web import word_diff
 from replay.web.word_diff import DiffPiece
 

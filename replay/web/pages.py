@@ -1,4 +1,4 @@
-"""Pages from templates: what goes in is escaped, and made harmless to look at (``replay.core.safe_text``)."""
+"""Pages from templates: what goes in is escaped, and made harmless to look at (``replay.core.terminal``)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from replay import __version__
-from replay.core.safe_text import visible
+from replay.core.terminal import visible
 
 FOLDER = Path(__file__).resolve().parent
 STATIC = FOLDER / "static"

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
-from replay.core.asking.rate_limit import LocalTokenBucket, RateLimit
+from replay.core.asking.limits import LocalTokenBucket, RateLimit
 from replay.play.load.level import share_of
 from replay.scenario.reading import ScenarioFile, parse_scenario
 

@@ -18,7 +18,7 @@ import pytest
 import yaml
 
 from tests.cli.command import replay_process
-from tests.core.asking.test_reading_templates import HEAVY
+from tests.core.asking.test_templating import HEAVY
 from tests.waiting import PATIENCE_S
 
 SHELL = "subprocess:getoutput"

@@ -1,8 +1,17 @@
-"""``replay --help`` groups the verbs, and each verb's help opens with two examples that parse."""
+"""
+``replay --help`` groups the verbs, and each verb's help opens with two examples that parse.
+
+Completion as a shell asks for it: the script that `replay --show-completion` prints, run by bash.
+"""
 
 from __future__ import annotations
 
+import os
 import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -63,3 +72,31 @@ def _parse(command: Any, parent: Any, words: list[str]) -> None:
 def test_an_example_with_a_wrong_option_would_be_noticed():
     with pytest.raises(Exception, match="No such option"):
         _parse(COMMAND, None, shlex.split("replay report --latx"))
+
+
+# What readline does when the tab key is pressed behind the words.
+SHELL = """
+script=$(replay --show-completion) && eval "$script"
+tab() {
+    COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1))
+    $(complete -p replay | sed 's/.*-F \\([^ ]*\\) .*/\\1/') replay && echo "${COMPREPLY[@]}"
+}
+tab replay sco
+tab replay score --sc
+"""
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
+def test_bash_completes_verbs_and_options(tmp_path):
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+
+    done = subprocess.run(
+        ["bash", "-c", SHELL],
+        cwd=tmp_path,
+        env={**os.environ, "PATH": path},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert done.stdout.split("\n") == ["score score-file", "--scorer", ""]

@@ -7,9 +7,12 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from replay.core.conversation import Conversation
 from replay.datasets.loading import read_conversations
 from replay.datasets.reader import Reader
+from replay.testing import ReaderContract
 
 
 def json_file(path: Path, value: Any) -> Path:
@@ -47,3 +50,33 @@ def native_file(path: Path, *names: str) -> Path:
 def ids(paths: Sequence[Path], *, reader: Reader | None = None, **more: Any) -> list[str]:
     """The ids of all conversations in *paths*; *more* goes to ``read_conversations``."""
     return [c.id for c in read_conversations(paths, reader=reader, **{"on_bad": None, "limit": None} | more)]
+
+
+def contract(made: Reader, name: str, content: Any, one_bad_of_two: Any) -> type[ReaderContract]:
+    """
+    The test class of a reader's contract; both of its files are called *name*.
+
+    Contents are written as text where they are one, as JSON Lines where the name says so, else as JSON.
+    """
+
+    def write(path: Path, value: Any) -> Path:
+        if isinstance(value, str):
+            path.write_text(value, encoding="utf-8")
+            return path
+        return json_lines_file(path, value) if path.suffix == ".jsonl" else json_file(path, value)
+
+    class Contract(ReaderContract):
+        @pytest.fixture
+        def reader(self) -> Reader:
+            return made
+
+        @pytest.fixture
+        def good(self, tmp_path: Path) -> Path:
+            return write(tmp_path / name, content)
+
+        @pytest.fixture
+        def one_bad(self, tmp_path: Path) -> Path:
+            (tmp_path / "bad").mkdir()  # a conversation without an id is called by its file
+            return write(tmp_path / "bad" / name, one_bad_of_two)
+
+    return Contract

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from replay.core.errors import DatasetError
-from replay.datasets.call_messages import messages_in
-from replay.datasets.place import SourceLocation
+from replay.datasets.data_file import SourceLocation
+from replay.datasets.model_calls import messages_in
 from tests.data_tables import from_table
 
 PLACE = SourceLocation(path=Path("x.jsonl"), line=1)

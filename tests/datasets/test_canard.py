@@ -10,8 +10,7 @@ import pytest
 from replay.core.conversation import Conversation
 from replay.core.errors import DatasetError
 from replay.datasets.canard import CanardReader
-from replay.testing import ReaderContract
-from tests.datasets.files import fault, json_file, only
+from tests.datasets.files import contract, fault, json_file, only
 
 
 def row(dialog, number, *said, rewrite="R"):
@@ -36,19 +35,12 @@ FIRST = dialog("D_0", "Who?", "Okafor", "When?", "I don't know.", "Why?")
 SECOND = dialog("E_1", "Where?", "In Port Ellis.", "Was she born there?")
 
 
-class TestCanardReader(ReaderContract):
-    @pytest.fixture
-    def reader(self):
-        return CanardReader()
-
-    @pytest.fixture
-    def good(self, tmp_path):
-        return json_file(tmp_path / "good.json", [*FIRST, *SECOND])
-
-    @pytest.fixture
-    def one_bad(self, tmp_path):
-        spoilt = FIRST[1] | {"Question_no": "2"}
-        return json_file(tmp_path / "bad.json", [FIRST[0], spoilt, FIRST[2], *SECOND])
+TestCanardReader = contract(
+    CanardReader(),
+    "good.json",
+    [*FIRST, *SECOND],
+    [FIRST[0], (FIRST[1] | {"Question_no": "2"}), FIRST[2], *SECOND],
+)
 
 
 def test_a_gold_answer_comes_from_the_next_history_and_the_last_one_is_unknown(tmp_path):

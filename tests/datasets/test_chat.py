@@ -8,10 +8,9 @@ import pytest
 
 from replay.core.errors import DatasetError
 from replay.datasets.chat import ChatReader
-from replay.testing import ReaderContract
 from tests.data_tables import from_table
 from tests.datasets.chat_logs import CALL, RESULT, assistant, pairs, read, system, user
-from tests.datasets.files import fault, json_file, json_lines_file, only
+from tests.datasets.files import contract, fault, json_file, json_lines_file, only
 
 FIRST = {"id": "log-1", "model": "m", "messages": [system("Be brief."), user("Who?"), assistant("Okafor.")]}
 
@@ -19,20 +18,9 @@ FIRST = {"id": "log-1", "model": "m", "messages": [system("Be brief."), user("Wh
 SECOND = {"messages": [user("When?"), assistant("In 1987."), user("Why?")]}
 
 
-class TestChatReader(ReaderContract):
-    @pytest.fixture
-    def reader(self):
-        return ChatReader()
-
-    @pytest.fixture
-    def good(self, tmp_path):
-        # The same file name for good and bad, since it is part of an unnamed conversation's id.
-        return json_lines_file(tmp_path / "log.jsonl", [FIRST, SECOND])
-
-    @pytest.fixture
-    def one_bad(self, tmp_path):
-        (tmp_path / "bad").mkdir()
-        return json_lines_file(tmp_path / "bad" / "log.jsonl", [{"messages": [{"content": "Who?"}]}, SECOND])
+TestChatReader = contract(
+    ChatReader(), "log.jsonl", [FIRST, SECOND], [{"messages": [{"content": "Who?"}]}, SECOND]
+)
 
 
 def test_the_assistants_turns_are_the_gold_answers(tmp_path):
@@ -83,113 +71,6 @@ def test_a_system_prompt_may_stand_beside_the_messages(tmp_path, told):
 
     assert prompts(only(ChatReader(system_field="system"), path)) == [("Be brief.", "And kind.")]
     assert prompts(only(ChatReader(), path)) == [("And kind.",)]
-
-
-def test_user_messages_in_a_row_are_one_question(tmp_path):
-    found = read(tmp_path, user("I mean the album."), user("Who wrote it?"), assistant("Okafor."))
-
-    assert pairs(found) == [("I mean the album.\nWho wrote it?", "Okafor.")]
-
-
-def test_assistant_messages_in_a_row_are_one_answer(tmp_path):
-    assert pairs(read(tmp_path, user("Who?"), assistant("Okafor."), assistant("In 1987."))) == [
-        ("Who?", "Okafor.\nIn 1987.")
-    ]
-
-
-def test_a_missing_last_answer_is_asked_but_unscored(tmp_path):
-    assert pairs(read(tmp_path, user("Who?"), assistant("Okafor."), user("Why?"))) == [
-        ("Who?", "Okafor."),
-        ("Why?", None),
-    ]
-
-
-SHAREGPT = [
-    {
-        "id": "QWJhYvA_0",
-        "conversations": [
-            {"from": "system", "value": "You sell shoes."},
-            {"from": "human", "value": "Do you have red ones?"},
-            {"from": "gpt", "value": "Yes."},
-            {"from": "human", "value": "Which?"},
-            {"from": "gpt", "value": "These."},
-        ],
-    },
-    {
-        "id": "i6IyJda_0",
-        "conversations": [{"from": "human", "value": "Hi"}, {"from": "gpt", "value": "Hello"}],
-    },
-]
-
-
-WILDCHAT = {
-    "conversation_hash": "cf1267ca6b2f6fccc9c36652a00059a1",
-    "model": "gpt-4",
-    "timestamp": "2023-04-09T00:00:53+00:00",
-    "conversation": [
-        {
-            "content": "Who wrote it?",
-            "role": "user",
-            "language": "English",
-            "toxic": False,
-            "timestamp": None,
-        },
-        {"content": "Okafor.", "role": "assistant", "timestamp": "2023-04-09T00:00:53+00:00"},
-    ],
-    "turn": 1,
-    "language": "English",
-    "openai_moderation": [{"flagged": False}],
-}
-
-
-MULTICHALLENGE = {
-    "QUESTION_ID": "674552683acbd1c5c1cc1ea3",
-    "AXIS": "INSTRUCTION_RETENTION",
-    "CONVERSATION": [
-        {"role": "user", "content": "Answer in lower case."},
-        {"role": "assistant", "content": "fine."},
-        {"role": "user", "content": "Who wrote it?"},
-    ],
-    "TARGET_QUESTION": "Is the answer in lower case?",
-    "PASS_CRITERIA": "YES",
-}
-
-
-@pytest.mark.parametrize("as_list", [True, False])
-def test_sharegpt_needs_settings_only(tmp_path, as_list):
-    path = json_file(tmp_path / "s.json", SHAREGPT) if as_list else None
-    path = path or json_lines_file(tmp_path / "s.jsonl", SHAREGPT)
-    reader = ChatReader(
-        messages_field="conversations",
-        role_field="from",
-        text_field="value",
-        roles={"human": "user", "gpt": "assistant"},
-    )
-    first, second = reader.read(path)
-
-    assert pairs(first) == [("Do you have red ones?", "Yes."), ("Which?", "These.")]
-    assert prompts(first) == [("You sell shoes.",), ()]
-    assert (second.id, pairs(second)) == ("i6IyJda_0", [("Hi", "Hello")])
-
-
-def test_wildchat_needs_settings_only(tmp_path):
-    reader = ChatReader(messages_field="conversation", id_field="conversation_hash")
-    found = only(reader, json_lines_file(tmp_path / "w.jsonl", [WILDCHAT]))
-
-    assert (found.id, pairs(found)) == (WILDCHAT["conversation_hash"], [("Who wrote it?", "Okafor.")])
-    assert found.metadata == {"answer_timestamps": ["2023-04-09T00:00:53+00:00"]}
-
-
-def test_multichallenge_needs_settings_only(tmp_path):
-    kept = ["AXIS", "TARGET_QUESTION", "NOT_THERE"]
-    reader = ChatReader(messages_field="CONVERSATION", id_field="QUESTION_ID", metadata_fields=kept)
-    found = only(reader, json_lines_file(tmp_path / "m.jsonl", [MULTICHALLENGE]))
-
-    assert found.metadata == {
-        "AXIS": "INSTRUCTION_RETENTION",
-        "TARGET_QUESTION": "Is the answer in lower case?",
-    }
-    assert pairs(found) == [("Answer in lower case.", "fine."), ("Who wrote it?", None)]
 
 
 def test_the_items_of_a_list_are_told_apart_and_recognized(tmp_path):

@@ -127,12 +127,50 @@ STEPS_AS_FOUND = {
 }
 
 
-def test_tool_calls_and_their_results_are_no_answers(tmp_path):
-    look = CALL | {"content": "Let me look that up."}
+SAID = {
+    "user messages in a row are one question": (
+        [user("I mean the album."), user("Who wrote it?"), assistant("Okafor.")],
+        [("I mean the album.\nWho wrote it?", "Okafor.")],
+    ),
+    "assistant messages in a row are one answer": (
+        [user("Who?"), assistant("Okafor."), assistant("In 1987.")],
+        [("Who?", "Okafor.\nIn 1987.")],
+    ),
+    "a missing last answer is asked but unscored": (
+        [user("Who?"), assistant("Okafor."), user("Why?")],
+        [("Who?", "Okafor."), ("Why?", None)],
+    ),
+    "calls of tools and results are no answers": (
+        [user("How many?"), CALL | {"content": "Let me look."}, RESULT, CALL, RESULT, assistant("42.")],
+        [("How many?", "42.")],
+    ),
+    "a question after a call of a tool is a new turn": (
+        [user("How many?"), CALL, RESULT, user("Never mind. Who?"), assistant("Okafor.")],
+        [("How many?", None), ("Never mind. Who?", "Okafor.")],
+    ),
+    "content in text parts is joined": (
+        [
+            user([{"type": "text", "text": "Who"}, {"type": "input_text", "text": "wrote it?"}]),
+            assistant([{"type": "refusal", "refusal": "I won't say."}]),
+        ],
+        [("Who\nwrote it?", "I won't say.")],
+    ),
+    "a refusal is an answer": (
+        [user("Who?"), assistant(None, refusal="I can't say.")],
+        [("Who?", "I can't say.")],
+    ),
+    # Left out altogether, it would move all later turns up by one.
+    "a picture alone is asked by its name": (
+        [user([PICTURE]), assistant("A ship."), user("Whose?")],
+        [("[image_url]", "A ship."), ("Whose?", None)],
+    ),
+}
 
-    assert pairs(read(tmp_path, user("How many?"), look, RESULT, CALL, RESULT, assistant("42."))) == [
-        ("How many?", "42.")
-    ]
+
+@pytest.mark.parametrize("kind", SAID)
+def test_messages_are_questions_and_answers(tmp_path, kind):
+    messages, found = SAID[kind]
+    assert pairs(read(tmp_path, *messages)) == found
 
 
 @pytest.mark.parametrize("kind", STEPS_AS_FOUND)
@@ -232,25 +270,6 @@ def test_what_a_log_holds_is_written_and_read_back_in_the_native_format(tmp_path
     assert list(NativeReader().read(tmp_path / "native.jsonl")) == talks
 
 
-def test_a_question_after_a_tool_call_is_a_new_turn(tmp_path):
-    found = read(tmp_path, user("How many?"), CALL, RESULT, user("Never mind. Who?"), assistant("Okafor."))
-
-    assert pairs(found) == [("How many?", None), ("Never mind. Who?", "Okafor.")]
-
-
-def test_content_in_text_parts_is_joined(tmp_path):
-    parts = [{"type": "text", "text": "Who"}, {"type": "input_text", "text": "wrote it?"}]
-    refusal = [{"type": "refusal", "refusal": "I won't say."}]
-
-    assert pairs(read(tmp_path, user(parts), assistant(refusal))) == [("Who\nwrote it?", "I won't say.")]
-
-
-def test_a_refusal_is_an_answer(tmp_path):
-    assert pairs(read(tmp_path, user("Who?"), assistant(None, refusal="I can't say."))) == [
-        ("Who?", "I can't say.")
-    ]
-
-
 def test_the_text_beside_a_picture_is_kept_and_the_picture_counted(tmp_path):
     thought = {"type": "thinking", "thinking": "A ship."}
     found = read(
@@ -281,27 +300,6 @@ def test_a_part_may_have_its_text_as_a_value(tmp_path):
         ("", ["stock"]),
         ("3 pairs", []),
     ]
-
-
-def test_a_picture_alone_is_asked_by_its_name(tmp_path):
-    """Left out altogether, it would move all later turns up by one."""
-    found = read(tmp_path, user([PICTURE]), assistant("A ship."), user("Whose?"))
-
-    assert pairs(found) == [("[image_url]", "A ship."), ("Whose?", None)]
-
-
-def test_tool_calls_and_results_among_the_parts_are_no_answers_either(tmp_path):
-    call = {"type": "tool_use", "id": "t", "name": "f", "input": {}}
-    found = read(
-        tmp_path,
-        user("How many?"),
-        assistant([{"type": "text", "text": "Let me look."}, call]),
-        user([{"type": "tool_result", "tool_use_id": "t", "content": "42"}]),
-        assistant([{"type": "text", "text": "42."}]),
-    )
-
-    assert pairs(found) == [("How many?", "42.")]
-    assert found.metadata == {}
 
 
 NAMES = ("type", "text", "id", "name", "input", "function", "output", "tool_use_id")

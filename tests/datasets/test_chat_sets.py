@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from replay.core.message import Message, ToolCall
-from replay.datasets.chat_sets import LmsysReader, MultiChallengeReader, ShareGptReader, WildChatReader
-from replay.testing import ReaderContract
-from tests.datasets.files import fault, json_file, json_lines_file, only
+from replay.datasets.chat import LmsysReader, MultiChallengeReader, ShareGptReader, WildChatReader
+from tests.datasets.files import contract, fault, json_file, json_lines_file, only
 
 
 def chat(*texts):
@@ -34,50 +33,19 @@ CHALLENGE = {
 }
 
 
-class Contract(ReaderContract):
-    first, second, messages = {}, {}, ""
-
-    @pytest.fixture
-    def good(self, tmp_path):
-        return json_lines_file(tmp_path / "chats.jsonl", [self.first, self.second])
-
-    @pytest.fixture
-    def one_bad(self, tmp_path):
-        (tmp_path / "bad").mkdir()
-        bad = self.first | {self.messages: [{"nobody": "says it"}]}
-        return json_lines_file(tmp_path / "bad" / "chats.jsonl", [bad, self.second])
+def contract_of(made, first, second, messages):
+    return contract(
+        made, "chats.jsonl", [first, second], [first | {messages: [{"nobody": "says it"}]}, second]
+    )
 
 
-class TestShareGptReader(Contract):
-    first, second, messages = SHARED, SHARED | {"id": "b"}, "conversations"
-
-    @pytest.fixture
-    def reader(self):
-        return ShareGptReader()
-
-
-class TestLmsysReader(Contract):
-    first, second, messages = LMSYS, LMSYS | {"conversation_id": "b"}, "conversation"
-
-    @pytest.fixture
-    def reader(self):
-        return LmsysReader()
-
-
-class TestWildChatReader(Contract):
-    first, second, messages = WILD, WILD, "conversation"  # one hash for two is what the set has
-
-    @pytest.fixture
-    def reader(self):
-        return WildChatReader()
-
-
-class TestMultiChallengeReader(Contract):
-    first, second, messages = CHALLENGE, CHALLENGE | {"QUESTION_ID": "b"}, "CONVERSATION"
-
-    @pytest.fixture
-    def reader(self):
-        return MultiChallengeReader()
+TestShareGptReader = contract_of(ShareGptReader(), SHARED, SHARED | {"id": "b"}, "conversations")
+TestLmsysReader = contract_of(LmsysReader(), LMSYS, LMSYS | {"conversation_id": "b"}, "conversation")
+# One hash for two is what the set has.
+TestWildChatReader = contract_of(WildChatReader(), WILD, WILD, "conversation")
+TestMultiChallengeReader = contract_of(
+    MultiChallengeReader(), CHALLENGE, CHALLENGE | {"QUESTION_ID": "b"}, "CONVERSATION"
+)
 
 
 @pytest.mark.parametrize(

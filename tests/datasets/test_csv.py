@@ -8,10 +8,9 @@ from replay.core.conversation import Conversation, Passage, Turn
 from replay.core.errors import DatasetError
 from replay.core.expectation import Expectation
 from replay.datasets.csv import CsvReader
-from replay.testing import ReaderContract
 from replay.testing.reader_contract import recognizers
 from tests.data_tables import from_table
-from tests.datasets.files import fault, only
+from tests.datasets.files import contract, fault, only
 
 GOOD = """conversation,turn,question,answer,standalone,title
 c1,1,Who wrote it?,Okafor,Who wrote Stone Garden?,Stone Garden
@@ -21,22 +20,8 @@ line two?",Yes,,
 """
 
 
-class TestCsvReader(ReaderContract):
-    @pytest.fixture
-    def reader(self):
-        return CsvReader()
-
-    @pytest.fixture
-    def good(self, tmp_path):
-        path = tmp_path / "good.csv"
-        path.write_text(GOOD.replace("Line one\nline two?", "One line?"))
-        return path
-
-    @pytest.fixture
-    def one_bad(self, tmp_path):
-        path = tmp_path / "bad.csv"
-        path.write_text(GOOD.replace("Line one\nline two?", "One line?").replace("c1,2", "c1,1"))
-        return path
+ONE_LINE = GOOD.replace("Line one\nline two?", "One line?")
+TestCsvReader = contract(CsvReader(), "good.csv", ONE_LINE, ONE_LINE.replace("c1,2", "c1,1"))
 
 
 @pytest.fixture

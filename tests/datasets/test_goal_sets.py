@@ -9,8 +9,7 @@ import pytest
 from replay.core.conversation import UserGoal
 from replay.core.expectation import Expectation
 from replay.datasets.goal_sets import AdkReader, LangWatchReader, MlflowReader, Tau2Reader
-from replay.testing import ReaderContract
-from tests.datasets.files import fault, json_file, json_lines_file, only
+from tests.datasets.files import contract, fault, json_file, json_lines_file, only
 
 CALL = {
     "domain": "shop",
@@ -70,63 +69,33 @@ SCENARIO = {
 }
 
 
-class TestTau2Reader(ReaderContract):
-    @pytest.fixture
-    def reader(self):
-        return Tau2Reader()
-
-    @pytest.fixture
-    def good(self, tmp_path):
-        return json_file(tmp_path / "tasks.json", [TASK, OTHER_TASK])
-
-    @pytest.fixture
-    def one_bad(self, tmp_path):
-        return json_file(tmp_path / "bad.json", [TASK | {"user_scenario": {"persona": "A"}}, OTHER_TASK])
+TestTau2Reader = contract(
+    Tau2Reader(), "tasks.json", [TASK, OTHER_TASK], [TASK | {"user_scenario": {"persona": "A"}}, OTHER_TASK]
+)
 
 
-class TestMlflowReader(ReaderContract):
-    @pytest.fixture
-    def reader(self):
-        return MlflowReader()
-
-    @pytest.fixture
-    def good(self, tmp_path):
-        return json_file(tmp_path / "cases.json", [CASE, {"goal": "Learn"}])
-
-    @pytest.fixture
-    def one_bad(self, tmp_path):
-        (tmp_path / "bad").mkdir()  # cases are called by their file's name
-        return json_file(tmp_path / "bad" / "cases.json", [CASE | {"goal": None}, {"goal": "Learn"}])
+TestMlflowReader = contract(
+    MlflowReader(), "cases.json", [CASE, {"goal": "Learn"}], [CASE | {"goal": None}, {"goal": "Learn"}]
+)
 
 
-class TestAdkReader(ReaderContract):
-    @pytest.fixture
-    def reader(self):
-        return AdkReader()
-
-    @pytest.fixture
-    def good(self, tmp_path):
-        return json_file(tmp_path / "set.json", {"eval_set_id": "s", "eval_cases": [ADK_CASE, CAMEL_CASE]})
-
-    @pytest.fixture
-    def one_bad(self, tmp_path):
-        bad = ADK_CASE | {"conversation_scenario": {"starting_prompt": "Hello."}}
-        return json_file(tmp_path / "bad.json", {"eval_set_id": "s", "eval_cases": [bad, CAMEL_CASE]})
+TestAdkReader = contract(
+    AdkReader(),
+    "set.json",
+    {"eval_set_id": "s", "eval_cases": [ADK_CASE, CAMEL_CASE]},
+    {
+        "eval_set_id": "s",
+        "eval_cases": [(ADK_CASE | {"conversation_scenario": {"starting_prompt": "Hello."}}), CAMEL_CASE],
+    },
+)
 
 
-class TestLangWatchReader(ReaderContract):
-    @pytest.fixture
-    def reader(self):
-        return LangWatchReader()
-
-    @pytest.fixture
-    def good(self, tmp_path):
-        return json_file(tmp_path / "list.json", [SCENARIO, SCENARIO | {"id": "scenario_2"}])
-
-    @pytest.fixture
-    def one_bad(self, tmp_path):
-        rows = [SCENARIO | {"criteria": "Asks."}, SCENARIO | {"id": "scenario_2"}]
-        return json_file(tmp_path / "bad.json", rows)
+TestLangWatchReader = contract(
+    LangWatchReader(),
+    "list.json",
+    [SCENARIO, SCENARIO | {"id": "scenario_2"}],
+    [SCENARIO | {"criteria": "Asks."}, SCENARIO | {"id": "scenario_2"}],
+)
 
 
 def test_a_task_says_what_its_user_wants_knows_and_does_not_know(tmp_path):

@@ -10,9 +10,8 @@ import pytest
 from replay.core.errors import DatasetError
 from replay.core.message import Message, ToolCall
 from replay.datasets.langfuse import LangfuseReader
-from replay.testing import ReaderContract
 from tests.data_tables import from_table
-from tests.datasets.files import fault, ids, json_file, json_lines_file, only
+from tests.datasets.files import contract, fault, ids, json_file, json_lines_file, only
 
 
 def user(text):
@@ -53,19 +52,15 @@ def camel(row):
     return named | {name: json.loads(row[name]) for name in ("input", "output")}
 
 
-class TestLangfuseReader(ReaderContract):
-    @pytest.fixture
-    def reader(self):
-        return LangfuseReader()
-
-    @pytest.fixture
-    def good(self, tmp_path):
-        return json_lines_file(tmp_path / "o.jsonl", [FIRST, FIRST | {"session_id": "b"}])
-
-    @pytest.fixture
-    def one_bad(self, tmp_path):
-        bad = FIRST | {"input": '[{"role": "nobody", "content": "x"}]', "session_id": "a"}
-        return json_lines_file(tmp_path / "bad.jsonl", [bad, FIRST | {"session_id": "b"}])
+TestLangfuseReader = contract(
+    LangfuseReader(),
+    "o.jsonl",
+    [FIRST, FIRST | {"session_id": "b"}],
+    [
+        (FIRST | {"input": '[{"role": "nobody", "content": "x"}]', "session_id": "a"}),
+        FIRST | {"session_id": "b"},
+    ],
+)
 
 
 def pairs(conversation):

@@ -10,9 +10,8 @@ import pytest
 
 from replay.core.errors import DatasetError
 from replay.datasets.langsmith import LangSmithReader
-from replay.testing import ReaderContract
 from tests.data_tables import from_table
-from tests.datasets.files import fault, ids, json_file, json_lines_file, only
+from tests.datasets.files import contract, fault, ids, json_file, json_lines_file, only
 
 
 def said(kind, text):
@@ -51,19 +50,12 @@ def root(number, sent, answer, **more):
 FIRST, SECOND = run(1, [WHO], OKAFOR), run(3, [WHO, OKAFOR, WHEN], THEN)
 
 
-class TestLangSmithReader(ReaderContract):
-    @pytest.fixture
-    def reader(self):
-        return LangSmithReader()
-
-    @pytest.fixture
-    def good(self, tmp_path):
-        return json_lines_file(tmp_path / "runs.jsonl", [FIRST, run(5, [WHO], OKAFOR, "b")])
-
-    @pytest.fixture
-    def one_bad(self, tmp_path):
-        bad = run(1, [{"role": "nobody"}], OKAFOR, "a")
-        return json_lines_file(tmp_path / "bad.jsonl", [bad, run(5, [WHO], OKAFOR, "b")])
+TestLangSmithReader = contract(
+    LangSmithReader(),
+    "runs.jsonl",
+    [FIRST, run(5, [WHO], OKAFOR, "b")],
+    [run(1, [{"role": "nobody"}], OKAFOR, "a"), run(5, [WHO], OKAFOR, "b")],
+)
 
 
 def pairs(conversation):

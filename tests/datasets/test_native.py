@@ -15,13 +15,11 @@ from msgspec.structs import replace
 from replay.core.conversation import Conversation, Passage, Turn
 from replay.core.errors import DatasetError
 from replay.core.expectation import Expectation
-from replay.core.message import Message, ToolCall
-from replay.core.message_reading import match_results
+from replay.core.message import Message, ToolCall, match_results
 from replay.datasets.loading import read_conversations
 from replay.datasets.native import NativeReader, write_native
-from replay.testing import ReaderContract
 from tests.data_tables import from_table
-from tests.datasets.files import fault, json_lines_file, only
+from tests.datasets.files import contract, fault, json_lines_file, only
 
 ALBUM: dict[str, Any] = {
     "id": "album",
@@ -62,18 +60,7 @@ FIND = ToolCall(id="call_1", name="find", arguments='{"album":"Stone Garden"}')
 SHORT = {"id": "short", "turns": [{"question": "Hello?"}]}
 
 
-class TestNativeReader(ReaderContract):
-    @pytest.fixture
-    def reader(self):
-        return NativeReader()
-
-    @pytest.fixture
-    def good(self, tmp_path):
-        return json_lines_file(tmp_path / "good.jsonl", [ALBUM, SHORT])
-
-    @pytest.fixture
-    def one_bad(self, tmp_path):
-        return json_lines_file(tmp_path / "bad.jsonl", [ALBUM | {"title": 5}, SHORT])
+TestNativeReader = contract(NativeReader(), "good.jsonl", [ALBUM, SHORT], [ALBUM | {"title": 5}, SHORT])
 
 
 def test_every_field_is_read(tmp_path):

@@ -9,8 +9,7 @@ import pytest
 from replay.core.errors import DatasetError
 from replay.core.message import Message, ToolCall
 from replay.datasets.otlp import OtlpReader
-from replay.testing import ReaderContract
-from tests.datasets.files import fault, ids, json_file, json_lines_file, only
+from tests.datasets.files import contract, fault, ids, json_file, json_lines_file, only
 
 
 def text(role, content):
@@ -51,18 +50,9 @@ FIRST = export(span(1, [WHO], [OKAFOR], "a"))
 SECOND = export(span(2, [WHEN], [THEN], "b"))
 
 
-class TestOtlpReader(ReaderContract):
-    @pytest.fixture
-    def reader(self):
-        return OtlpReader()
-
-    @pytest.fixture
-    def good(self, tmp_path):
-        return json_lines_file(tmp_path / "traces.jsonl", [FIRST, SECOND])
-
-    @pytest.fixture
-    def one_bad(self, tmp_path):
-        return json_lines_file(tmp_path / "bad.jsonl", [export(span(1, [{"role": 3}], [], "a")), SECOND])
+TestOtlpReader = contract(
+    OtlpReader(), "traces.jsonl", [FIRST, SECOND], [export(span(1, [{"role": 3}], [], "a")), SECOND]
+)
 
 
 def read(tmp_path, *spans):
@@ -219,17 +209,17 @@ def test_a_bare_text_is_a_message(tmp_path):
     ("sent", "message"),
     [
         (
-            [{"role": "human"}],
-            '[0].role: "human" is not a role (allowed: system, developer, user, assistant, tool)',
+            [{"role": "critic", "content": "Hm."}],
+            '[0].role: "critic" is not a role that is known',
         ),
-        ([{"role": 3}], "[0].role: found a whole number, expected text"),
+        ([{"role": 3}], "[0]: holds neither messages nor a text (found: role)"),
         (
             [{"role": "user", "parts": [{"type": "text"}]}],
-            "[0].parts[0].content: is a text part without a text",
+            "[0].content[0]: is a text part without a text",
         ),
         (
             [WHO, {"role": "assistant", "parts": [{"type": "tool_call"}]}],
-            "[1].parts[0]: is a call of a tool without its name",
+            "[1].content[0]: is a call of a tool without its name",
         ),
     ],
 )

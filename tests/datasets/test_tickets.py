@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from replay.datasets.tickets import FreshdeskReader, IntercomReader, ZendeskReader, text_of_html
-from replay.testing import ReaderContract
-from tests.datasets.files import fault, ids, json_file, json_lines_file, only
+from tests.datasets.files import contract, fault, ids, json_file, only
 
 ANN, AGENT = 20978392, 235323
 
@@ -42,18 +41,12 @@ def said(conversation):
     return [(turn.question, turn.gold_answer) for turn in conversation.turns]
 
 
-class TestZendeskReader(ReaderContract):
-    @pytest.fixture
-    def reader(self):
-        return ZendeskReader()
-
-    @pytest.fixture
-    def good(self, tmp_path):
-        return json_lines_file(tmp_path / "t.jsonl", [ZENDESK, ZENDESK | {"id": 2}])
-
-    @pytest.fixture
-    def one_bad(self, tmp_path):
-        return json_lines_file(tmp_path / "bad.jsonl", [ZENDESK | {"comments": "none"}, ZENDESK | {"id": 2}])
+TestZendeskReader = contract(
+    ZendeskReader(),
+    "t.jsonl",
+    [ZENDESK, ZENDESK | {"id": 2}],
+    [ZENDESK | {"comments": "none"}, ZENDESK | {"id": 2}],
+)
 
 
 def part(who, text, kind="comment", at=1734537243):
@@ -79,19 +72,12 @@ INTERCOM = {
 }
 
 
-class TestIntercomReader(ReaderContract):
-    @pytest.fixture
-    def reader(self):
-        return IntercomReader()
-
-    @pytest.fixture
-    def good(self, tmp_path):
-        return json_lines_file(tmp_path / "t.jsonl", [INTERCOM, INTERCOM | {"id": "2"}])
-
-    @pytest.fixture
-    def one_bad(self, tmp_path):
-        bad = INTERCOM | {"conversation_parts": {"conversation_parts": "none"}}
-        return json_lines_file(tmp_path / "bad.jsonl", [bad, INTERCOM | {"id": "2"}])
+TestIntercomReader = contract(
+    IntercomReader(),
+    "t.jsonl",
+    [INTERCOM, INTERCOM | {"id": "2"}],
+    [(INTERCOM | {"conversation_parts": {"conversation_parts": "none"}}), INTERCOM | {"id": "2"}],
+)
 
 
 FRESHDESK = {
@@ -108,19 +94,12 @@ FRESHDESK = {
 }
 
 
-class TestFreshdeskReader(ReaderContract):
-    @pytest.fixture
-    def reader(self):
-        return FreshdeskReader()
-
-    @pytest.fixture
-    def good(self, tmp_path):
-        return json_lines_file(tmp_path / "t.jsonl", [FRESHDESK, FRESHDESK | {"id": 2}])
-
-    @pytest.fixture
-    def one_bad(self, tmp_path):
-        bad = FRESHDESK | {"conversations": 3}
-        return json_lines_file(tmp_path / "bad.jsonl", [bad, FRESHDESK | {"id": 2}])
+TestFreshdeskReader = contract(
+    FreshdeskReader(),
+    "t.jsonl",
+    [FRESHDESK, FRESHDESK | {"id": 2}],
+    [(FRESHDESK | {"conversations": 3}), FRESHDESK | {"id": 2}],
+)
 
 
 def test_who_asked_is_the_user_and_private_comments_are_left_out(tmp_path):

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 from hypothesis import given, strategies as st
 
-from replay.datasets.timestamps import seconds_of
+from replay.datasets.turn_metadata import seconds_of
 from tests.data_tables import from_table
 
 

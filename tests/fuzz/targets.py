@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from replay.core.asking.json_reply import first_object, json_problem
+from replay.core.asking.prompt import first_object, json_problem
 from replay.core.conversation import Conversation
 from replay.core.errors import DatasetError, ReplayError
 from replay.core.settings.plugins import available, load
@@ -27,7 +27,7 @@ from replay.scenario.assembly import assemble
 from replay.scenario.reading import read_scenario
 from replay.scorers.judges.reading import read_match, read_rating, read_yes_no
 from replay.store import schema
-from replay.store.conversations import insert_conversation
+from replay.store.rows import insert_conversation
 from tests.fuzz.inputs import as_json
 
 ROOT = Path(__file__).parents[2]

@@ -13,8 +13,8 @@ from replay.play.load.level import Level
 from replay.play.load.objectives import parse_objectives
 from replay.scorers.retrieval import hit_rate_scorer
 from replay.statistics import score_column
+from replay.store.rows import StoredTally
 from replay.store.store import RunStore
-from replay.store.stored import StoredTally
 
 LEVEL = Level(index=0, value=2.0, is_open=False, start_s=0.0, duration_s=10.0)
 RESULT = {"measured_from_s": 0.0, "measured_to_s": 10.0}

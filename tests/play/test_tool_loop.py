@@ -10,15 +10,14 @@ from hypothesis import given, settings, strategies as st
 from msgspec.structs import replace
 
 from replay.core.adapter import ChatReply, WireTimes
-from replay.core.asking.rate_limit import RateLimit
+from replay.core.asking.limits import RateLimit
 from replay.core.asking.retries import RetryPolicy
 from replay.core.conversation import Conversation, Turn
 from replay.core.errors import AdapterConnectionError, AdapterRefusedError, PluginError
 from replay.core.history import Exchange
 from replay.core.message import Message, ToolCall
-from replay.core.record import ServerTimes, Usage
+from replay.core.record import ServerTimes, Step, UnfinishedTurn, Usage
 from replay.core.settings.prices import Prices
-from replay.core.step import Step, UnfinishedTurn
 from replay.play.play import Play, System
 from replay.play.player import Player, PlayOptions
 from replay.play.tool_results import (

@@ -9,13 +9,12 @@ from dataclasses import dataclass, field
 import msgspec
 import pytest
 
-from replay.core.adapter import ChatReply, ChatRequest, WireTimes
+from replay.core.adapter import ChatReply, ChatRequest, RawReply, WireTimes
 from replay.core.asking.retries import RetryPolicy
 from replay.core.conversation import Conversation, Passage, Turn
 from replay.core.drift_evidence import Drift
 from replay.core.errors import AdapterConnectionError, AdapterCutOffError, AdapterError, AdapterRefusedError
 from replay.core.history import Exchange, PlayedTurn
-from replay.core.raw_reply import RawReply
 from replay.core.record import ServerTimes, Timing, TurnRecord, Usage
 from replay.core.settings.prices import Prices
 from replay.play.play import Play, System

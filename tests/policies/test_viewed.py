@@ -12,7 +12,7 @@ import pytest
 from aiohttp import web
 
 from replay import Conversation, PlannedTurn, ScenarioError, own_history, run_async
-from replay.core.history_view import HistoryView
+from replay.core.history import HistoryView
 from replay.policies.pred import PredPolicy
 from replay.policies.rewrite import RewritePolicy
 from replay.policies.viewed import ViewedPolicy

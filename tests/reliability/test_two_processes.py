@@ -10,7 +10,7 @@ from contextlib import closing, contextmanager
 import pytest
 
 from replay.results.run import Run
-from replay.store.lock import acquire, release
+from replay.store.database import acquire, release
 from tests.cli.command import replay_cli, replay_process
 from tests.reliability.programs import begun, only_run, write_scenario
 from tests.waiting import until

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from replay.core.check_result import NO_CHECK, CheckResult
+from replay.core.expectation import NO_CHECK, CheckResult
 from replay.core.record import TurnRecord
 from replay.results.checking import CHECKS
 from replay.results.scoring import stored_score

@@ -15,7 +15,7 @@ from replay.report.text import print_load
 from replay.results.run import Run
 from replay.scorers.token_f1 import f1
 from replay.statistics.load.load_summary import LoadSummary
-from replay.store.stored import StoredScore, StoredTally
+from replay.store.rows import StoredScore, StoredTally
 from tests.runs.scorer_entries import scorer_entry
 from tests.statistics.load_runs import ask, generator, level, summary_of, write_run
 

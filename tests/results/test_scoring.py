@@ -21,8 +21,8 @@ from replay.scorers.retrieval import hit_rate_scorer
 from replay.scorers.scorer import CorpusScorer, Scorer, Unscored
 from replay.statistics import score_column
 from replay.store.reader import DATABASE, RunReader
+from replay.store.rows import StoredScore
 from replay.store.store import RunStore
-from replay.store.stored import StoredScore
 
 SCORERS = ("f1", "bleu4", "heq_d", "hit_rate", "mrr", "unanswerable_f1", "latency")
 

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from replay import AdapterReplyError, ChatReply, ChatRequest, Conversation, Run, ScenarioError, run_async
 from replay.cli import app
-from replay.core.raw_reply import RawReply
+from replay.core.adapter import RawReply
 from replay.core.safety.redaction import keep_secret
 from replay.store.store import RunStore
 from replay_adapters.http.adapter import HttpAdapter

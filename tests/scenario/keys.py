@@ -19,7 +19,7 @@ import pytest
 import yaml
 from aiohttp import web
 
-from replay.core.asking import rate_limit
+from replay.core.asking import limits
 from replay.core.asking.retries import RetryingClient
 from replay.play.player import PlayOptions
 from replay.results.run import Run
@@ -170,7 +170,7 @@ class Throttle:
 def throttles(monkeypatch: pytest.MonkeyPatch) -> Callable[[], dict[tuple[int, float], int]]:
     """Gives how many asks each politeness limit of a run let through, by the limit."""
     Throttle.made = []
-    monkeypatch.setattr(rate_limit, "LocalTokenBucket", Throttle)
+    monkeypatch.setattr(limits, "LocalTokenBucket", Throttle)
     return lambda: {one.limit: one.passed for one in Throttle.made}
 
 

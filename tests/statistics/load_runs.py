@@ -12,8 +12,8 @@ from replay.core.record import ServerTimes, Timing, TurnRecord, Usage
 from replay.load.numbers import read_load_summary
 from replay.scorers.scorer import Scorer
 from replay.statistics.load.load_summary import LoadSummary
+from replay.store.rows import StoredScore, StoredTally
 from replay.store.store import RunStore
-from replay.store.stored import StoredScore, StoredTally
 
 
 def ask(

@@ -12,8 +12,8 @@ from replay.core.record import ServerTimes, Timing, Usage
 from replay.store import numbers
 from replay.store.numbers import NumberReader
 from replay.store.reader import DATABASE
+from replay.store.rows import StoredScore, StoredTally
 from replay.store.store import RunStore
-from replay.store.stored import StoredScore, StoredTally
 from tests.store.test_store import record
 
 TOTAL = b'{"total_s":0.5}'

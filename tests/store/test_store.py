@@ -17,8 +17,8 @@ from replay.core.record import ServerTimes, Timing, TurnRecord, Usage
 from replay.store import schema, tables
 from replay.store.database import connect
 from replay.store.reader import DATABASE, RunReader
+from replay.store.rows import StoredScore, StoredVerdict
 from replay.store.store import RunStore
-from replay.store.stored import StoredScore, StoredVerdict
 from tests.data_tables import from_table
 from tests.scorers.turns import NOT_JUDGED
 

@@ -9,8 +9,8 @@ import pytest
 from replay.core.conversation import Conversation
 from replay.core.errors import RunError
 from replay.core.record import TurnRecord, Usage
+from replay.store.rows import StoredScore, StoredVerdict
 from replay.store.store import RunStore
-from replay.store.stored import StoredScore, StoredVerdict
 
 
 def record(depth=1, conversation="c", **changes) -> TurnRecord:

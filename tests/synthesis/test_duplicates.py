@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from replay.core.conversation import Conversation, Turn
+from replay.datasets.near_duplicates import near_duplicates
 from replay.synthesis.duplicates import duplicate_texts, duplicate_turns, turn_text
 
 LONG = "The reader cuts the text of a file into sections and each section into the sentences that it holds"
@@ -47,3 +48,15 @@ def test_turns_of_any_conversation_are_told_that_repeat_others():
     same = conversation("b", "who is it", "what is it", "where is it")
     other = conversation("c", "how much is it", "who is it", "when is it")
     assert duplicate_turns([first, same, other]) == {("b", 1), ("b", 2), ("c", 2)}
+
+
+def test_of_few_sets_the_same_ones_repeat_as_of_many():
+    """Few are compared each with each, many by what their sketches propose."""
+    words = [frozenset(f"{n} {at}" for at in range(20)) for n in range(60)]
+    nearly = [words[3] | {"another"}, words[5] - {"5 0"}, frozenset[str](), words[7]]
+    few, many = [*words[:10], *nearly], [*words, *words[10:], *nearly]
+
+    assert near_duplicates(few, "synthesis") == {10: 3, 11: 5, 13: 7}
+    found = near_duplicates(many, "synthesis")
+    assert [found.get(len(many) - at) for at in (4, 3, 2, 1)] == [3, 5, None, 7]
+    assert len(found) == 50 + 3

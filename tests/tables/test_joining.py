@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from replay.core.errors import DatasetError, InputError
-from replay.datasets.place import SourceLocation
+from replay.datasets.data_file import SourceLocation
 from replay.datasets.tables import DataTable, TableRow
 from replay.tables.joining import join
 

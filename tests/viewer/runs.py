@@ -7,17 +7,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from replay.core.check_result import CheckResult
 from replay.core.conversation import Conversation, Passage, Turn
 from replay.core.drift_evidence import Drift, Mention, MentionDrift, Reading
+from replay.core.expectation import CheckResult
 from replay.core.message import Message, ToolCall
 from replay.core.record import Timing, TurnRecord, Usage
 from replay.results.human_scores import keep_people
 from replay.scorers.stored_scorer import StoredScorer
 from replay.statistics.people import HumanNumber, HumanScores, HumanTable, PeopleGroup, PeopleRow, PeopleScore
 from replay.statistics.score_column import ScoreColumn
+from replay.store.rows import StoredScore, StoredVerdict
 from replay.store.store import RunStore
-from replay.store.stored import StoredScore, StoredVerdict
 from tests.runs.scorer_entries import scorer_entry
 
 SCENARIO = """\

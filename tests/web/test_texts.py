@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from replay.core.safe_text import clip, visible
+from replay.core.terminal import clip, visible
 from replay.web.word_diff import MOST_WORDS, against, differing, edit
 
 

@@ -7,8 +7,7 @@ import os
 
 import pytest
 
-from replay.core.asking.circuit_breaker import Breaker
-from replay.core.asking.rate_limit import LocalTokenBucket, RateLimit
+from replay.core.asking.limits import Breaker, LocalTokenBucket, RateLimit
 from replay.core.errors import AdapterRefusedError, RunStoppedError
 from replay.workers.failure_counts import SharedFailureCounts, shared_memory
 from replay.workers.job import keep_share, own_share, workers_within_limits

@@ -22,12 +22,17 @@ from typing import TypeVar
 
 from aiohttp import web
 
-from replay.cli.serving.reply import completion, completion_events, passages
-from replay.cli.serving.request import BadRequest, read_completion, read_question
+from replay.cli.serving.bodies import (
+    BadRequest,
+    completion,
+    completion_events,
+    passages,
+    read_completion,
+    read_question,
+)
 from replay.cli.serving.sessions import ChatSessions, IdleSessions
 from replay.core.adapter import Adapter
-from replay.core.asking.opening import open_all
-from replay.core.asking.session import usable_reply
+from replay.core.asking.retries import open_all, usable_reply
 from replay.core.errors import (
     AdapterConnectionError,
     AdapterError,

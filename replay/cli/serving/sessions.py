@@ -9,9 +9,9 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from uuid import uuid4
 
-from replay.cli.serving.request import BadRequest, ChatQuestion
+from replay.cli.serving.bodies import BadRequest, ChatQuestion
 from replay.core.adapter import Adapter, ChatReply, ChatRequest, Session
-from replay.core.asking.session import open_session, usable_reply
+from replay.core.asking.retries import open_session, usable_reply
 from replay.core.conversation import Conversation
 from replay.core.errors import AdapterError
 from replay.core.history import Exchange

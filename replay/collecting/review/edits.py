@@ -19,8 +19,8 @@ from replay.core.conversation import Conversation, Turn
 from replay.core.errors import DatasetError
 from replay.core.expectation import Expectation
 from replay.core.settings.yaml_lines import parse
+from replay.datasets.data_file import SourceLocation
 from replay.datasets.expected import check_expectations, read_expectations, write_expectations
-from replay.datasets.place import SourceLocation
 
 _PLACE = SourceLocation(path=Path("expect"))
 

@@ -19,8 +19,8 @@ from weakref import WeakValueDictionary
 import msgspec
 
 from replay.core.adapter import Adapter, ChatReply, ChatRequest
+from replay.core.asking.limits import RateLimit
 from replay.core.asking.prompt import short_hash
-from replay.core.asking.rate_limit import RateLimit
 from replay.core.asking.retries import RetryingClient, RetryPolicy
 from replay.core.asking.tally import AskTally
 from replay.core.decoding import convert_to

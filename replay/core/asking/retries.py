@@ -4,24 +4,89 @@ once the endpoint refuses us or is down.
 
 The one place that sets a deadline and the one place that asks again; the player, the rewriter and the
 judges all ask through it.
+
+An adapter's session, around what is asked in it.
+
+Opening what holds something open, such as an adapter with its connections, and leaving the rest alone.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from time import monotonic
 from typing import Protocol
 
 from replay.core.adapter import Adapter, ChatReply, ChatRequest, Session
-from replay.core.asking.circuit_breaker import Breaker, CircuitBreaker
-from replay.core.asking.rate_limit import RateLimit
-from replay.core.asking.session import open_session, usable_reply
+from replay.core.asking.limits import Breaker, CircuitBreaker, RateLimit
 from replay.core.conversation import Conversation
-from replay.core.errors import AdapterError, AdapterTimeoutError
-from replay.core.safety.redaction import redact_error
+from replay.core.errors import AdapterError, AdapterReplyError, AdapterTimeoutError
+from replay.core.logs import log_event
+from replay.core.safety.redaction import redact_error, redact_reply
+
+
+@asynccontextmanager
+async def open_session(
+    adapter: Adapter, conversation: Conversation, unclosed: Callable[[AdapterError], None] = lambda _: None
+) -> AsyncIterator[Session]:
+    """
+    Open a session of *adapter* for *conversation* until the block ends.
+
+    Args:
+        adapter: The system's adapter.
+        conversation: The conversation that is replayed.
+        unclosed: Called with the error if closing fails. That is logged and is no failure of the block, since
+            everything was asked and answered by then.
+
+    Raises:
+        AdapterError: it can't be opened.
+    """
+    opening = adapter.session(conversation)
+    session = await opening.__aenter__()
+
+    async def leave(error: BaseException | None) -> None:
+        try:
+            if error is None:  # not by sys.exc_info(), which also has what our caller is handling
+                await opening.__aexit__(None, None, None)
+            else:
+                await opening.__aexit__(type(error), error, error.__traceback__)
+        except AdapterError as failure:
+            redact_error(failure)
+            log_event(logging.INFO, "session not closed", conversation=conversation.id, error=str(failure))
+            unclosed(failure)
+
+    try:
+        yield session
+    except BaseException as error:
+        await leave(error)
+        raise
+    else:
+        await leave(None)
+
+
+async def usable_reply(session: Session, request: ChatRequest) -> ChatReply:
+    """
+    Return the adapter's reply to *request*, with secrets replaced by asterisks.
+
+    Raises:
+        AdapterReplyError: it calls tools in place of a text, and whoever asks runs none.
+        AdapterError: none came.
+    """
+    reply = redact_reply(await session.ask(request))
+    if not reply.tool_calls or request.runs_tools or reply.text.strip():
+        return reply
+    calls = ", ".join(f"{call.name}({call.arguments})" for call in reply.tool_calls)
+    error = AdapterReplyError(
+        f"answered with a call of {calls} in the place of a text, and no tool is run here: leave tools "
+        "out of extra, or set its tool_choice to none where the server adds them; or ask the program that "
+        "runs them. Systems of a scenario may call tools whose results its section tools knows"
+    )
+    error.raw = reply.raw
+    raise error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -234,3 +299,18 @@ async def ask_within(session: Session, request: ChatRequest, timeout_s: float) -
         raise AdapterTimeoutError(
             f"no complete reply within {timeout_s:g} s{waited_for}; raise timeout_s if it may take longer"
         ) from error
+
+
+@asynccontextmanager
+async def open_all(parts: Iterable[object]) -> AsyncIterator[None]:
+    """Enter those of *parts* that are async context managers, each object once, until the block ends."""
+    async with AsyncExitStack() as stack:
+        for part in {id(part): part for part in parts}.values():
+            if isinstance(part, AbstractAsyncContextManager):
+                await stack.enter_async_context(part)
+        yield
+
+
+def open_endpoints(endpoints: Iterable[Endpoint]) -> AbstractAsyncContextManager[None]:
+    """Return a context manager that keeps the adapters of *endpoints* open; endpoints may share them."""
+    return open_all(one.adapter for one in endpoints)

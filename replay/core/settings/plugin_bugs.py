@@ -3,14 +3,20 @@ What went wrong in a plug-in: said in a line, with its place, and shown by its o
 
 A plug-in's author needs the lines of the plug-in, and of what it called. Ours, and those of asyncio below
 them, are left out: they are always the same, and ten times as many.
+
+The parameters of somebody's callable are read here too, for code that is not ours.
 """
 
 from __future__ import annotations
 
+import inspect
 import os
+import sys
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 from replay.core.errors import PluginError, ReplayError
 
@@ -90,3 +96,21 @@ def _is_plugins(filename: str) -> bool:
 
 _OURS = str(Path(__file__).parents[2]) + os.sep
 _STANDARD_LIBRARY = str(Path(os.__file__).parent) + os.sep
+
+
+_UNREAD: dict[str, Any] = {}
+if sys.version_info >= (3, 14):
+    from annotationlib import Format
+
+    # Annotations are lazy there, and one may name what exists for type checkers alone.
+    _UNREAD["annotation_format"] = Format.STRING
+
+
+def signature_of(function: Callable[..., Any]) -> inspect.Signature:
+    """
+    Return the signature of *function*; its annotations may be texts.
+
+    Raises:
+        TypeError, ValueError: it has none that could be found.
+    """
+    return inspect.signature(function, **_UNREAD)

@@ -29,8 +29,7 @@ from replay.core.errors import Fault, PluginError, PluginNotFoundError, ReplayEr
 from replay.core.safety.code_gate import code_forbidden, require_code_allowed
 from replay.core.settings.faults import faults_of, nearest
 from replay.core.settings.in_memory import factory_of, is_in_memory, lookup_object
-from replay.core.settings.plugin_bugs import describe_error
-from replay.core.settings.signatures import signature_of
+from replay.core.settings.plugin_bugs import describe_error, signature_of
 
 if typing.TYPE_CHECKING:
     from pydantic import BaseModel

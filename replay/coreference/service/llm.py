@@ -19,9 +19,8 @@ from types import TracebackType
 from typing import Any, ClassVar, Self, TypeVar
 
 from replay.core.asking.cached import CachingClient, Model, Question, build_model
-from replay.core.asking.opening import open_endpoints
 from replay.core.asking.prompt import Prompt, PromptError, short_hash
-from replay.core.asking.retries import RetryPolicy
+from replay.core.asking.retries import RetryPolicy, open_endpoints
 from replay.core.asking.tally import AskTally
 from replay.core.disk_cache import DiskCache, cache_path
 from replay.core.drift_evidence import Drift, Reading

@@ -17,7 +17,7 @@ from typing import Any, Literal, TypeVar
 
 import msgspec
 
-from replay.core.asking.json_reply import first_object, json_problem
+from replay.core.asking.prompt import first_object, json_problem
 from replay.core.decoding import convert_to
 from replay.core.drift_evidence import Drift, Mention, MentionDrift, MentionKind, Reading
 from replay.coreference.reading.mentions import is_possessive, kind_of

@@ -15,8 +15,8 @@ from typing import Any
 
 from deepeval.test_case import ConversationalTestCase, ToolCall, Turn
 
-from replay.core.check_result import CheckResult
 from replay.core.conversation import Conversation, Turn as RecordedTurn, UserGoal
+from replay.core.expectation import CheckResult
 from replay.core.message import instructions, join_texts
 from replay.core.record import TurnRecord
 from replay.report.drift_text import why_invalid

@@ -14,12 +14,10 @@ from msgspec.structs import replace
 
 from replay.core.conversation import Conversation
 from replay.core.errors import InputError
-from replay.core.message import Message, ToolCall
-from replay.core.message_reading import json_text
+from replay.core.message import Message, ToolCall, json_text
 from replay.core.record import TurnRecord
-from replay.datasets.chat_log_parser import ChatLogParser
-from replay.datasets.chat_messages import ParsedMessage
-from replay.datasets.place import SourceLocation
+from replay.datasets.chat_log import ChatLogParser, ParsedMessage
+from replay.datasets.data_file import SourceLocation
 
 HERE = Path("deepeval")
 

@@ -153,7 +153,7 @@ def check_score() -> Scorer:
     def checks() -> Scorer:
         async def score(state: TaskState, target: Target) -> Score:
 
-            from replay.core.check_result import CheckResult
+            from replay.core.expectation import CheckResult
             from replay.results.checking import check_value
 
             found = convert_to(state.store.get(CHECKS, []), list[CheckResult])

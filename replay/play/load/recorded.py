@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from replay.core.conversation import Conversation
 from replay.core.errors import InputError
-from replay.datasets.timestamps import ASKED
+from replay.datasets.turn_metadata import ASKED
 from replay.play.load.think import recorded_s
 from replay.play.load.trace import Arrival
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from replay.core.settings.bounds import (
+from replay.core.settings.choice import (
     MOST_TOGETHER,
     Count,
     PerSecond,

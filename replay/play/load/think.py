@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, model_validator
 
 from replay.core.conversation import Conversation
 from replay.core.errors import InputError
-from replay.datasets.timestamps import ANSWERED, ASKED, seconds_of
+from replay.datasets.turn_metadata import ANSWERED, ASKED, seconds_of
 
 _SETTINGS = {
     "none": ((), ()),

@@ -34,9 +34,8 @@ from replay.core.decoding import decoder_of
 from replay.core.errors import DatasetError
 from replay.core.settings.faults import nearest
 from replay.datasets import json_rows
-from replay.datasets.data_file import not_utf8
-from replay.datasets.place import SourceLocation
-from replay.datasets.timestamps import seconds_of
+from replay.datasets.data_file import SourceLocation, not_utf8
+from replay.datasets.turn_metadata import seconds_of
 from replay.datasets.typed_json import decode
 
 FIELDS = ("at_s", "conversation", "gaps_s")

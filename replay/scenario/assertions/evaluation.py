@@ -18,13 +18,16 @@ from functools import cache, cached_property
 
 from replay.core.errors import ReplayError
 from replay.core.settings.faults import nearest
-from replay.scenario.assertions.checks_found import with_checks
-from replay.scenario.assertions.depth_range import DepthRange
-from replay.scenario.assertions.findings import AssertionResult, Finding, NotEvaluatedError
+from replay.scenario.assertions.findings import (
+    AssertionResult,
+    Finding,
+    NotEvaluatedError,
+    pass_estimate,
+    plays_against,
+    with_checks,
+)
 from replay.scenario.assertions.operational_metrics import OPERATIONAL_METRICS, TotalCost
-from replay.scenario.assertions.pass_estimate import pass_estimate, plays_against
-from replay.scenario.assertions.pass_metric import pass_metric
-from replay.scenario.assertions.section import Assertion
+from replay.scenario.assertions.section import Assertion, DepthRange, pass_metric
 from replay.scorers.checks.kinds import is_column
 from replay.statistics.comparison import ComparisonSettings, ComparisonSide, compare_sides
 from replay.statistics.estimate import Resampling, estimate_cells, resampling

@@ -11,10 +11,15 @@ from typing import TYPE_CHECKING
 from replay.core.errors import Fault
 from replay.core.record import RECORDED_BETTER, RECORDED_WORSE
 from replay.core.settings.faults import nearest
-from replay.scenario.assertions.depth_range import ALL_DEPTHS
 from replay.scenario.assertions.operational_metrics import UNITS
-from replay.scenario.assertions.pass_metric import WAYS, PassMetric, is_pass_metric, pass_metric
-from replay.scenario.assertions.section import Assertion
+from replay.scenario.assertions.section import (
+    ALL_DEPTHS,
+    WAYS,
+    Assertion,
+    PassMetric,
+    is_pass_metric,
+    pass_metric,
+)
 from replay.scorers.checks.kinds import is_column
 from replay.scorers.scorer import SHARE, unit_of
 from replay.store.reader import DATABASE

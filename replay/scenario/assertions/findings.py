@@ -1,14 +1,32 @@
 """
 What became of an assertion: for each system and policy whether it holds, the number and the bound.
+
+The number that an assertion on pass^k or pass@k is about, and the plays that speak against it.
+
+What an assertion on a column of checks has to say beside the number: what could not be looked at, and which
+checks failed.
+
+The number is a share of the turns that were looked at, so a system that answers three turns and then breaks
+down could have all of them. What could not be looked at therefore fails the assertion, unless the scenario
+says of how large a share that may hold (``max_unchecked``): of questions that the policy ``filter`` skips.
+Times of answers that came from a cache are not among them.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-from replay.scenario.assertions.section import Assertion
+from replay.core.expectation import NO_TIMES, CheckResult
+from replay.core.record import TurnRecord
+from replay.scenario.assertions.section import Assertion, PassMetric
+from replay.scorers.scorer import Unscored
+from replay.statistics.checks import CheckCounts, reasons_text
+from replay.statistics.estimate import Estimate, Resampling, estimate_cells
 from replay.statistics.group import Group
+from replay.statistics.pass_curves import Case, Plays, of_cases, outcomes, pass_column, says_yes_or_no
+from replay.statistics.score_column import ScoreColumn
 
 
 class NotEvaluatedError(Exception):
@@ -98,3 +116,146 @@ class AssertionResult:
 
 def _number(value: float, sign: str = "") -> str:
     return format(value, f"{sign}.4g")
+
+
+def pass_estimate(
+    records: Sequence[TurnRecord],
+    column: ScoreColumn,
+    cell: Sequence[int],
+    asked: PassMetric,
+    drawn: Resampling,
+) -> tuple[Estimate, str | None]:
+    """
+    Estimate pass^k or pass@k, as *asked*, from the *records* at *cell*.
+
+    The turns that the estimate counts are those of the data, whatever the number of plays.
+
+    Args:
+        column: The score of each record.
+        cell: Indexes of the records to count.
+        drawn: The resampled conversations of *records*.
+
+    Returns:
+        The estimate with its interval, and a note on cases with fewer than k plays, or None.
+
+    Raises:
+        NotEvaluatedError: the score is not a yes or no, or nothing has as many as k plays.
+    """
+    if not says_yes_or_no(column):
+        raise NotEvaluatedError(f"{asked.score} is more than a yes or no, so that no play of it passes")
+    every = outcomes(records, column, cell)
+    cases = _plays_of_level(every, asked)
+    of_plays = pass_column(cases.values(), asked.kind, asked.k)
+    drawn = of_cases(drawn, records, list(cases))
+    ((found,), _) = estimate_cells(of_plays, [range(len(cases))], drawn)
+    noun = "conversation" if asked.whole else "turn"
+    if not found.scored:
+        raise NotEvaluatedError(f"no {noun} has {asked.k} plays with a score")
+    left_out = len(cases) - found.scored
+    if asked.whole:
+        counted = {name for name, depth in cases if len(cases[name, depth]) >= asked.k}
+        turns = [name for name, depth in every if depth is not None and name in counted]
+        found = replace(found, scored=len(turns) or found.scored)  # a simulated one has no such turns
+    nouns = noun if left_out == 1 else f"{noun}s"
+    return found, f"{left_out:,} {nouns} left out with fewer than {asked.k} plays" if left_out else None
+
+
+def plays_against(
+    records: Sequence[TurnRecord],
+    column: ScoreColumn,
+    cell: Sequence[int],
+    asked: PassMetric,
+    bound: float,
+    *,
+    low: bool,
+) -> tuple[tuple[tuple[str, int], ...], tuple[str, ...]]:
+    """
+    Return the evidence that the number is too *low* for *bound*, or else too high.
+
+    Args:
+        column: The score of each record.
+        cell: Indexes of the records to count.
+        bound: The least value that is allowed if *low*, else the greatest.
+
+    Returns:
+        The turns as conversation and depth: those that were missed or, if the number is too high, passed; and
+            a line for each case beyond the bound, farthest first.
+    """
+    cases = _plays_of_level(outcomes(records, column, cell), asked)
+    values = dict(zip(cases, pass_column(cases.values(), asked.kind, asked.k).observed, strict=True))
+    beyond = [
+        case
+        for case, value in values.items()
+        if not isinstance(value, Unscored) and (value < bound if low else value > bound)
+    ]
+    turns = []
+    for index in filter(column.is_scored, cell):
+        one, passed = records[index], column.observed[index] == 1
+        case = one.recorded_conversation, None if asked.whole else one.depth
+        if case in beyond and passed is cases[case].get(one.repeat) is (not low):
+            turns.append((one.conversation, one.depth))
+    beyond.sort(key=lambda case: values[case], reverse=not low)
+    return tuple(turns), tuple(_describe_case(case, cases[case], low=low) for case in beyond)
+
+
+def _plays_of_level(every: Mapping[Case, Plays], asked: PassMetric) -> dict[Case, Plays]:
+    return {case: plays for case, plays in every.items() if (case[1] is None) == asked.whole}
+
+
+def _describe_case(case: Case, plays: Plays, *, low: bool) -> str:
+    """``depth 2 of mill: passed in 2 of 4 plays, not in plays 2, 4``; too high: in which it did."""
+    conversation, depth = case
+    name = conversation if depth is None else f"depth {depth} of {conversation}"
+    found = [str(repeat) for repeat in sorted(plays) if plays[repeat] is not low]
+    listed = f"play{'' if len(found) == 1 else 's'} {', '.join(found)}"
+    of = f"{name}: passed in {sum(plays.values())} of {len(plays)} plays"
+    return f"{of}, not in {listed}" if low else f"{of}: in {listed}"
+
+
+def with_checks(finding: Finding, one: Assertion, checks: Iterable[CheckResult]) -> Finding:
+    """
+    Return *finding* with the failed checks behind it, and with those that could not be made.
+
+    It no longer holds if more checks were not made than ``max_unchecked`` allows.
+
+    Args:
+        one: The finding's assertion.
+        checks: All checks of the run; those of other columns, groups and depths are ignored.
+    """
+    held = [
+        check
+        for check in checks
+        if one.score in check.columns
+        and check.depth in one.depth
+        and Group(check.system, check.policy) == finding.group
+    ]
+    against = set(finding.against)
+    failed = tuple(
+        _title(check)
+        for check in held
+        if check.passed is False and (check.conversation, check.depth) in against
+    )
+    counts = CheckCounts()
+    for check in held:
+        counts.add(check)
+    unchecked = counts.unchecked.total()
+    if not unchecked:
+        return replace(finding, failed_checks=failed)
+    # Whoever has answers kept from run to run wants no times of them: said, and no breakdown.
+    too_many = (unchecked - counts.unchecked[NO_TIMES]) / counts.all > one.max_unchecked
+    said = f"{unchecked:,} of {counts.all:,} checks could not be looked at ({reasons_text(counts.unchecked)})"
+    if too_many:
+        said += f", more than max_unchecked allows ({one.max_unchecked:g})"
+    return replace(
+        finding,
+        holds=finding.holds and not too_many,
+        unchecked=unchecked,
+        remark=said if finding.remark is None else f"{finding.remark}; {said}",
+        failed_checks=failed,
+    )
+
+
+def _title(check: CheckResult) -> str:
+    """Return the check's title; of one of calls with what was called, or nobody sees what went wrong."""
+    called = (check.evidence or "").partition("; expected ")[0]
+    return f"{check.title}; {called}" if check.kind == "calls" and called else check.title

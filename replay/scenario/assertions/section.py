@@ -1,15 +1,104 @@
 """
 One entry of a scenario's ``assert`` section: a bound on a number, or on how far it fell since another run.
+
+Which turn depths an assertion is about, as a scenario writes it: ``3``, ``">=3"``, ``"<=2"``, ``"2-5"``.
+
+``pass^3(check)`` as an assertion's metric: how often all of three plays of a turn pass.
+
+``pass@3(check)``: how often any of them does. ``pass^3(check, conversations)`` speaks of whole conversations,
+as that row of a report does.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Self
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, Self, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from replay.scenario.assertions.depth_range import ALL_DEPTHS, DepthRange, read_depths
-from replay.scenario.assertions.pass_metric import pass_metric
+if TYPE_CHECKING:
+    from replay.statistics.pass_curves import PassKind
+
+
+@dataclass(frozen=True, slots=True)
+class DepthRange:
+    """Depths from *first* to *last*, both included."""
+
+    first: int = 1
+    last: int | None = None
+    """None where there is no end."""
+
+    def __contains__(self, depth: int) -> bool:
+        return self.first <= depth and (self.last is None or depth <= self.last)
+
+    def __str__(self) -> str:
+        if self.last is None:
+            return f"depth >={self.first}" if self.first > 1 else "all depths"
+        if self.first == self.last:
+            return f"depth {self.first}"
+        return f"depth {self.first}-{self.last}"
+
+
+ALL_DEPTHS = DepthRange()
+
+
+def read_depths(value: Any) -> DepthRange:
+    """
+    Return the range that *value* means, such as ``3``, ``">=3"`` or ``"2-5"``; a range as it is.
+
+    Raises:
+        ValueError: it means none, or no depth lies in it.
+    """
+    if isinstance(value, DepthRange):
+        return value
+    text = "" if isinstance(value, bool) else str(value).replace(" ", "")
+    found = re.fullmatch(r"(>=|<=|>|<|=|)([0-9]{1,9})", text)
+    between = re.fullmatch(r"([0-9]{1,9})-([0-9]{1,9})", text)
+    if found:
+        sign, number = found[1], int(found[2])
+        first, last = {
+            ">=": (number, None),
+            ">": (number + 1, None),
+            "<=": (1, number),
+            "<": (1, number - 1),
+        }.get(sign, (number, number))
+    elif between:
+        first, last = int(between[1]), int(between[2])
+    else:
+        raise ValueError(f'{value!r} is no depth; write 3, ">=3", "<=2" or "2-5"')
+    if first < 1 or (last is not None and last < first):
+        raise ValueError(f"{value!r} holds no depth; 1 is a conversation's first turn")
+    return DepthRange(first, last)
+
+
+_FORM = re.compile(r"pass([\^@])([0-9]{1,3})\((.*?)(, conversations)?\)")
+WAYS = "pass^3(SCORE), pass@3(SCORE) or pass^3(SCORE, conversations)"
+
+
+class PassMetric(NamedTuple):
+    """What is asked of several plays."""
+
+    kind: PassKind
+    k: int
+    score: str
+    """A score that is 0 or 1."""
+    whole: bool
+    """Of whole conversations."""
+
+
+def is_pass_metric(metric: str) -> bool:
+    """Return whether *metric* is meant as one."""
+    return metric.startswith(("pass^", "pass@"))
+
+
+def pass_metric(metric: str) -> PassMetric | None:
+    """Parse *metric*, such as ``pass^3(check)``; return None if it has no valid form."""
+    found = _FORM.fullmatch(metric)
+    if found is None or int(found[2]) < 1:
+        return None
+    return PassMetric(cast("PassKind", found[1]), int(found[2]), found[3], bool(found[4]))
+
 
 Bound = Annotated[float, Field(allow_inf_nan=False)]
 Change = Annotated[float, Field(ge=0, allow_inf_nan=False)]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from replay.core.check_result import NO_TIMES
-from replay.core.settings.bounds import PositiveSeconds
+from replay.core.expectation import NO_TIMES
+from replay.core.settings.choice import PositiveSeconds
 from replay.scorers.checks.check import CheckInput, CheckOutcome
 from replay.scorers.operational import Operational
 from replay.scorers.scorer import Unscored

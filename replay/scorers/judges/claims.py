@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from replay.core.asking.json_reply import first_object, json_problem
+from replay.core.asking.prompt import first_object, json_problem
 from replay.core.conversation import CANNOT_ANSWER
 from replay.core.errors import AdapterError
 from replay.scorers.judges.claim_scores import ClaimCounts, claims_in, count_claims, unsupported_claims

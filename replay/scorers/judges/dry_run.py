@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 
 from replay.core.adapter import ChatReply
 from replay.core.asking.cached import Model, question_key, read_reply
-from replay.core.asking.estimate import CHARACTERS_PER_TOKEN, CostEstimate
 from replay.core.asking.prompt import PromptError
+from replay.core.asking.tally import CHARACTERS_PER_TOKEN, CostEstimate
 from replay.core.disk_cache import DiskCache
 from replay.scorers.judges.asking import sample_name
 from replay.scorers.judges.judge import Case, PlannedAsk

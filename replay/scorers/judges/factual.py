@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from replay.core.asking.json_reply import first_object
+from replay.core.asking.prompt import first_object
 from replay.core.errors import AdapterError
 from replay.scorers.answer_text import (
     DECLINING_PATTERNS,

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from replay.core.asking.json_reply import NO_OBJECT, first_object, json_problem
+from replay.core.asking.prompt import NO_OBJECT, first_object, json_problem
 from replay.core.errors import AdapterError
 from replay.scorers.judges.judge import AskJudge, Case, Level, Opinion, Output, PlannedAsk, Value, ask_failure
 from replay.scorers.judges.parameters import merge_parameters, sent_parameter_names, signature_text

@@ -14,8 +14,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 from replay.core.adapter import ChatReply
 from replay.core.conversation import Conversation, Turn
 from replay.core.errors import AdapterError
-from replay.core.history import Exchange, PlayedTurn, gold_history, own_history
-from replay.core.history_view import reapply_view
+from replay.core.history import Exchange, PlayedTurn, gold_history, own_history, reapply_view
 from replay.core.record import TurnRecord
 from replay.scorers.scorer import SHARE, Unscored
 

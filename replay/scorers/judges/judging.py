@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
 
-from replay.core.asking.opening import open_endpoints
+from replay.core.asking.retries import open_endpoints
 from replay.core.asking.tally import AskTally
 from replay.core.conversation import Conversation
 from replay.core.disk_cache import DiskCache

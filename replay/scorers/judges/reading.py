@@ -10,7 +10,7 @@ import re
 from functools import cache
 from typing import NamedTuple
 
-from replay.core.asking.json_reply import first_object
+from replay.core.asking.prompt import first_object
 
 _YES_NO = re.compile(r"\b(yes|no)\b", re.IGNORECASE)
 _EITHER = re.compile(r"\b(?:yes\s*(?:/|n?or|and)\s*no|no\s*(?:/|n?or|and)\s*yes)\b", re.IGNORECASE)

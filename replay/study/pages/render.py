@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from jinja2 import Environment
 
-from replay.core.safe_text import clip
+from replay.core.terminal import clip
 from replay.study.steps import Index, Passages, Transcript
 from replay.web.app import content_policy, stamp_of
 from replay.web.pages import STATIC, make_environment

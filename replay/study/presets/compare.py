@@ -20,7 +20,7 @@ import msgspec
 from replay.core.conversation import Conversation
 from replay.core.errors import InputError
 from replay.core.history import Exchange
-from replay.core.settings.bounds import Count
+from replay.core.settings.choice import Count
 from replay.study.preset import Material, PracticeItem, Preset, TaskContent
 from replay.study.presets.answers import check_known
 from replay.study.presets.compare_results import CHOICE, AnswerSide, ComparedSides, compare_results

@@ -32,7 +32,7 @@ from msgspec.structs import replace
 
 from replay.core.conversation import Passage
 from replay.core.errors import InputError
-from replay.core.settings.bounds import Count
+from replay.core.settings.choice import Count
 from replay.report.numbers import count_text
 from replay.scorers.answer_text import DECLINING_PATTERNS, check_patterns
 from replay.study.preset import Material, PracticeItem, Preset, TaskContent

@@ -24,7 +24,7 @@ import msgspec
 
 from replay.core.errors import InputError
 from replay.core.history import Exchange
-from replay.core.settings.bounds import Count
+from replay.core.settings.choice import Count
 from replay.study.preset import Material, PracticeItem, Preset, TaskContent
 from replay.study.presets.answers import YES_OR_NO, check_known
 from replay.study.presets.drift_results import MEANING, DriftQuestion, drift_results, rewording

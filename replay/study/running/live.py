@@ -20,9 +20,7 @@ from typing import cast
 import msgspec
 
 from replay.core.adapter import Adapter, ChatReply, ChatRequest, Session
-from replay.core.asking.opening import open_endpoints
-from replay.core.asking.retries import RetryingClient
-from replay.core.asking.session import open_session
+from replay.core.asking.retries import RetryingClient, open_endpoints, open_session
 from replay.core.conversation import Conversation
 from replay.core.errors import AdapterError, AdapterReplyError, InputError, ScenarioError
 from replay.core.history import Exchange

@@ -18,8 +18,16 @@ from pydantic import Field, ValidationError, field_validator, model_validator
 from replay.core.asking.retries import RetryPolicy
 from replay.core.errors import Fault, ScenarioError
 from replay.core.safety.secret_detection import secret_faults
-from replay.core.settings.bounds import Attempts, Count, PositiveSeconds, Seconds, Together, at_most
-from replay.core.settings.choice import PluginChoice, Section
+from replay.core.settings.choice import (
+    Attempts,
+    Count,
+    PluginChoice,
+    PositiveSeconds,
+    Seconds,
+    Section,
+    Together,
+    at_most,
+)
 from replay.core.settings.faults import faults_of, nearest
 from replay.core.settings.plugins import build
 from replay.core.settings.yaml_lines import Lines, parse

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from replay.core.asking.cached import CachingClient, Model, Question, question_key, read_reply
-from replay.core.asking.json_reply import first_object, json_problem
-from replay.core.asking.prompt import Prompt
+from replay.core.asking.prompt import Prompt, first_object, json_problem
 from replay.core.asking.retries import RetryPolicy
 from replay.core.asking.tally import AskTally
 from replay.core.disk_cache import DiskCache

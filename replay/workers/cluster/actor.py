@@ -16,12 +16,11 @@ from importlib import import_module
 from time import perf_counter
 from typing import Any, NamedTuple, Protocol
 
-from replay.core.asking.rate_limit import LocalTokenBucket, RateLimit
+from replay.core.adapter import RawReply
+from replay.core.asking.limits import LocalTokenBucket, RateLimit
 from replay.core.errors import AdapterError, RunStoppedError
 from replay.core.logs import Told, forwarding_logs
-from replay.core.raw_reply import RawReply
-from replay.core.record import TurnRecord
-from replay.core.step import Step, TurnPlace
+from replay.core.record import Step, TurnPlace, TurnRecord
 from replay.play.first_failure import first_failure, gather_or_cancel
 from replay.play.load.level import share_of
 from replay.store.schema import from_json, record_row

@@ -13,7 +13,7 @@ from replay.core.errors import ReplayError
 from replay.core.logs import LOGGER
 from replay.core.uncancellable import in_thread
 from replay.play.clock_offset import ClockOffset, clock_offset
-from replay.scenario.cluster_section import ClusterSection
+from replay.scenario.optional_sections import ClusterSection
 from replay.workers.cluster.actor import ClusterActor
 from replay.workers.cluster.nodes import ClusterNode, on_node
 from replay.workers.job import WorkerJob

@@ -14,7 +14,7 @@ from replay.core.logs import log_event
 from replay.core.uncancellable import in_thread
 from replay.play.first_failure import first_failure, gather_or_cancel
 from replay.scenario.assembly import Assembly
-from replay.scenario.cluster_section import ClusterSection
+from replay.scenario.optional_sections import ClusterSection
 from replay.workers.cluster.actor_handle import ActorHandle, ActorLostError
 from replay.workers.cluster.connecting import connected
 from replay.workers.cluster.job_files import files_of, variables_of

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
-from replay.core.asking.rate_limit import RateLimit
+from replay.core.asking.limits import RateLimit
 from replay.core.errors import AdapterError
 from replay.core.logs import relog
 from replay.play.first_failure import gather_or_cancel

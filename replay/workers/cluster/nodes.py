@@ -12,7 +12,7 @@ from typing import Any, Self
 from replay.core.errors import InputError
 from replay.core.logs import log_event
 from replay.core.settings.plugins import KINDS, available
-from replay.scenario.cluster_section import ClusterSection
+from replay.scenario.optional_sections import ClusterSection
 from replay.scenario.sections import Scenario
 
 LOOKED_UP_S = 60.0

@@ -14,7 +14,7 @@ from typing import Any
 from replay.core.errors import PluginError, RunStoppedError
 from replay.core.record import TurnRecord
 from replay.core.settings.plugin_bugs import describe_error
-from replay.scenario.cluster_section import ClusterSection
+from replay.scenario.optional_sections import ClusterSection
 from replay.scorers.scorer import Scorer
 from replay.workers.cluster.connecting import connected_here
 from replay.workers.cluster.nodes import list_amounts, needed_to_score, nodes_there

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import replay
 from replay.core.errors import PluginError, ReplayError
 from replay.core.settings.plugin_bugs import describe_error
-from replay.scenario.cluster_section import ClusterSection
+from replay.scenario.optional_sections import ClusterSection
 from replay.scorers.observing import observe
 
 THREADS = 16

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from replay import ChatRequest, Exchange, Message, ToolCall
-from replay.cli.serving.request import BadRequest, Completion, read_completion as read_content, read_question
+from replay.cli.serving.bodies import BadRequest, Completion, read_completion as read_content, read_question
 
 
 def test_messages_become_a_conversation() -> None:

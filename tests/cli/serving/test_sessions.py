@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from replay import AdapterRefusedError, Conversation, Passage
-from replay.cli.serving.request import BadRequest, ChatQuestion
+from replay.cli.serving.bodies import BadRequest, ChatQuestion
 from replay.cli.serving.sessions import ChatSessions, IdleSessions
 from tests.counting import Counting
 

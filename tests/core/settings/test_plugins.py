@@ -1,16 +1,23 @@
-"""Finding plug-ins and checking their settings against their own annotations."""
+"""
+Finding plug-ins and checking their settings against their own annotations.
+
+Parameters of callables whose annotations can't be read.
+"""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 
 from replay.core.errors import PluginError, PluginNotFoundError, ResolverError, ScenarioError
+from replay.core.settings.plugin_bugs import signature_of
 from replay.core.settings.plugins import KINDS, available, build, load, load_object
+from replay_adapters.local.python import ARGUMENTS, _accepted
 from tests.data_tables import from_table
 
 pytestmark = pytest.mark.usefixtures("code_runs")
@@ -133,3 +140,22 @@ def test_what_can_not_be_imported_says_why(tmp_path, target, kind, words):
     (tmp_path / "needy.py").write_text("import no_such_dependency\n")
     with pytest.raises(kind, match=words):
         load_object(target, tmp_path)
+
+
+LAZY = "async def answer(question, more: OnlyForTypeCheckers = None): return question"
+
+
+@pytest.mark.skipif(sys.version_info < (3, 14), reason="the definition itself fails")
+def test_an_annotation_of_what_is_not_there_hides_no_parameter() -> None:
+    names: dict[str, Any] = {}
+    exec(compile(LAZY, "mine.py", "exec", dont_inherit=True), names)
+
+    assert list(signature_of(names["answer"]).parameters) == ["question", "more"]
+    assert _accepted(names["answer"], ARGUMENTS, "mine.py:answer") == ("question",)
+
+
+def test_a_signature_has_the_parameters() -> None:
+    def answer(question: str, depth: int = 1) -> str:
+        return question * depth
+
+    assert list(signature_of(answer).parameters) == ["question", "depth"]

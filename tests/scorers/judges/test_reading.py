@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from replay.core.asking import json_reply
-from replay.core.asking.json_reply import first_object, json_problem
+from replay.core.asking import prompt
+from replay.core.asking.prompt import first_object, json_problem
 from replay.scorers.judges.reading import read_match, read_rating, read_yes_no, says_both
 
 
@@ -130,9 +130,9 @@ def test_so_many_braces_are_tried_and_so_many_characters_are_read_in_vain(monkey
     assert first_object("{" * 1000 + '{"a": 1}', ()) is None
 
     broken = '{"a" 1} {"b" 1} {"c": 1}'  # the first two are given up at their fifth character
-    monkeypatch.setattr(json_reply, "_CHARACTERS_TRIED", 10)
+    monkeypatch.setattr(prompt, "_CHARACTERS_TRIED", 10)
     assert first_object(broken, ()) == {"c": 1}
-    monkeypatch.setattr(json_reply, "_CHARACTERS_TRIED", 9)
+    monkeypatch.setattr(prompt, "_CHARACTERS_TRIED", 9)
     assert first_object(broken, ()) is None
 
 

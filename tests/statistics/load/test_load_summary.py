@@ -12,8 +12,8 @@ from replay.load.numbers import read_load_summary
 from replay.play.load.histogram import ERROR, DurationHistogram
 from replay.scorers.bleu4 import Bleu4
 from replay.scorers.token_f1 import f1
+from replay.store.rows import StoredScore, StoredTally
 from replay.store.store import RunStore
-from replay.store.stored import StoredScore, StoredTally
 from tests.statistics.load_runs import ask, level, summarised, summary_of, write_run
 
 NAMES = ("p50_s", "p90_s", "p95_s", "p99_s", "p99_9_s", "max_s")

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from replay.core.asking.rate_limit import LocalTokenBucket, RateLimit
+from replay.core.asking.limits import LocalTokenBucket, RateLimit
 from replay.play.load.level import share_of
 from replay.workers.cluster.actor_handle import ActorLostError
 from replay.workers.cluster.coordinator import LimitShares
