@@ -18,7 +18,7 @@ from replay.scorers import figures, fuzzy, same_facts
 from replay.scorers.answer_text import words
 from replay.scorers.checks import english
 from replay.scorers.checks.texts import AT_ONCE
-from replay.scorers.judges import rating, reading
+from replay.scorers.judges import reading
 from replay.study.pages.render import pieces
 from tests.scorers.checks.looking import look
 
@@ -41,7 +41,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "ends of clauses": all_of(fuzzy._ENDS_CLAUSE),
     "figures": all_of(figures._TOKEN),
     "denials": same_facts.denials,
-    "a digit": rating._DIGIT.fullmatch,
+    "a digit": reading._DIGIT.fullmatch,
     "yes or no": all_of(reading._EITHER),
     "out of": all_of(reading._OUT_OF),
     "verdicts": all_of(reading._VERDICT),

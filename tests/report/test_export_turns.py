@@ -14,7 +14,7 @@ from replay.core.drift_evidence import Drift, Mention, MentionDrift, Reading
 from replay.core.errors import PluginError
 from replay.core.record import TurnRecord, Usage
 from replay.report.export import export_turns
-from replay.scorers.token_f1 import f1
+from replay.scorers.word_overlap import f1
 from replay.statistics.score_column import ScoreColumn, score_columns
 from replay.statistics.turn_frame import TURN_COLUMNS, turns_frame
 from tests.scorers.turns import INVALID, skipped_turn, turn

@@ -13,7 +13,7 @@ from replay import __version__
 from replay.cli import playing
 from replay.report.text import print_load
 from replay.results.run import Run
-from replay.scorers.token_f1 import f1
+from replay.scorers.word_overlap import f1
 from replay.statistics.load.load_summary import LoadSummary
 from replay.store.stored import StoredScore, StoredTally
 from tests.runs.scorer_entries import scorer_entry

@@ -13,7 +13,7 @@ from replay.report.markdown import (
     markdown_report,
     within,
 )
-from replay.scorers.exact_match import em
+from replay.scorers.word_overlap import em
 from replay.statistics.checks import count_checks
 from replay.statistics.depth_table import depth_table
 from replay.statistics.failure_reasons import FailedTurns, failure_reasons

@@ -4,8 +4,7 @@ from dataclasses import replace
 
 from replay.core.drift_evidence import Drift
 from replay.report.notes import notes
-from replay.scorers.exact_match import em
-from replay.scorers.token_f1 import f1
+from replay.scorers.word_overlap import em, f1
 from replay.statistics.depth_table import depth_table
 from replay.statistics.run_numbers import Report
 from replay.statistics.score_column import score_columns

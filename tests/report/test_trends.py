@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from replay.report.markdown import markdown_report
-from replay.scorers.exact_match import em
+from replay.scorers.word_overlap import em
 from replay.statistics.depth_table import depth_table
 from replay.statistics.run_numbers import Report
 from replay.statistics.score_column import score_columns

@@ -10,7 +10,7 @@ from replay.report.json import report_json
 from replay.report.latex import latex_report
 from replay.report.markdown import markdown_report
 from replay.report.text import print_report
-from replay.scorers.exact_match import em
+from replay.scorers.word_overlap import em
 from replay.statistics.depth_table import depth_table
 from replay.statistics.run_numbers import Report
 from replay.statistics.score_column import score_columns

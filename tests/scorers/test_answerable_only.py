@@ -4,20 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from replay.scorers.bertscore import bertscore
-from replay.scorers.bleu1 import bleu1
-from replay.scorers.bleu4 import Bleu4
-from replay.scorers.coqa import coqa_em, coqa_f1
-from replay.scorers.coverage import coverage
-from replay.scorers.exact_match import em
+from replay.scorers.bertscore import bertscore, coverage
+from replay.scorers.bleu import Bleu4, bleu1, sentence_bleu
 from replay.scorers.fuzzy import fuzzy
-from replay.scorers.quac_f1 import heq_d, heq_q, quac_f1
-from replay.scorers.rouge_l import rouge_l
-from replay.scorers.rouge_n import rouge1, rouge2
+from replay.scorers.leave_one_out import coqa_em, coqa_f1, heq_d, heq_q, quac_f1
 from replay.scorers.scorer import Unscored
-from replay.scorers.sentence_bleu import sentence_bleu
 from replay.scorers.similarity import similarity
-from replay.scorers.token_f1 import f1
+from replay.scorers.word_overlap import em, f1, rouge1, rouge2, rouge_l
 from tests.scorers.turns import turn
 
 FACTORIES = [

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from replay.scorers.bleu1 import bleu1
+from replay.scorers.bleu import bleu1
 from tests.scorers.turns import score_of
 
 PHRASES = st.lists(st.sampled_from(["the", "cat", "sat", "on", "mat"]), max_size=8).map(" ".join)

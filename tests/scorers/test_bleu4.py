@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from replay.scorers.bleu4 import Bleu4, sentence_counts
+from replay.scorers.bleu import Bleu4, sentence_counts
 from replay.scorers.scorer import Unscored
 from replay.testing import ScorerContract
 from tests.scorers.turns import skipped_turn, turn

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from replay.datasets.coqa import CoqaReader
-from replay.scorers.coqa import coqa_em, coqa_f1
+from replay.scorers.leave_one_out import coqa_em, coqa_f1
 from tests.datasets.files import json_file, only
 from tests.scorers.turns import score_of, turn
 

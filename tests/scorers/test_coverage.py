@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
+from replay.scorers.bertscore import _sentencizer, coverage, sentences, worst_covered
 from replay.scorers.bertscore_model import BertModel, bert_model
-from replay.scorers.coverage import _sentencizer, coverage, sentences, worst_covered
 from replay.testing import ScorerContract
 from tests.scorers.neural_contract import close, without_batch_noise
 from tests.scorers.turns import turn

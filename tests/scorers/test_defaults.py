@@ -8,13 +8,9 @@ from pathlib import Path
 import pytest
 
 from replay.scorers.answer_text import DECLINING_PATTERNS
-from replay.scorers.bertscore import bertscore
+from replay.scorers.bertscore import bertscore, coverage, sentences
 from replay.scorers.bertscore_model import BertModel
-from replay.scorers.bleu1 import bleu1
-from replay.scorers.bleu4 import Bleu4, sentence_counts
-from replay.scorers.coqa import coqa_em, coqa_f1
-from replay.scorers.coverage import coverage, sentences
-from replay.scorers.exact_match import em
+from replay.scorers.bleu import Bleu4, bleu1, sentence_bleu, sentence_counts
 from replay.scorers.fuzzy import fuzzy
 from replay.scorers.judges.claims import ClaimsJudge
 from replay.scorers.judges.correctness import CorrectnessJudge
@@ -23,9 +19,9 @@ from replay.scorers.judges.factual import FactualJudge
 from replay.scorers.judges.geval import GEvalJudge
 from replay.scorers.judges.judge import PlannedAsk
 from replay.scorers.judges.panel import Panel
+from replay.scorers.leave_one_out import coqa_em, coqa_f1, heq_d, heq_q, quac_f1
 from replay.scorers.neural_extra import MINILM
 from replay.scorers.operational import completion_tokens, cost, latency, prompt_tokens, ttft
-from replay.scorers.quac_f1 import heq_d, heq_q, quac_f1
 from replay.scorers.reference_score import ReferenceScore
 from replay.scorers.retrieval import (
     hit_rate_scorer,
@@ -35,12 +31,9 @@ from replay.scorers.retrieval import (
     ndcg_scorer,
     precision_at_scorer,
 )
-from replay.scorers.rouge_l import lcs_f, rouge_l
-from replay.scorers.rouge_n import rouge1, rouge2, runs_f1
-from replay.scorers.sentence_bleu import sentence_bleu
 from replay.scorers.similarity import SentenceModel, similarity
-from replay.scorers.token_f1 import f1
 from replay.scorers.unanswerable import UnanswerableDetection, unanswerable_f1, unanswerable_share
+from replay.scorers.word_overlap import em, f1, lcs_f, rouge1, rouge2, rouge_l, runs_f1
 
 ANSWERS = {"answerable_only": False, "declining": DECLINING_PATTERNS}
 WORDS = {"tokens": "plain", "stemmer": False, **ANSWERS}

@@ -9,7 +9,7 @@ import pytest
 from replay.scenario.assertions.operational_metrics import OPERATIONAL_METRICS
 from replay.scorers.operational import cost, latency, prompt_tokens
 from replay.scorers.scorer import lower_is_better
-from replay.scorers.token_f1 import f1
+from replay.scorers.word_overlap import f1
 
 
 @dataclass

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from replay.scorers.exact_match import em
 from replay.scorers.scorer import Unscored
+from replay.scorers.word_overlap import em
 from tests.data_tables import from_table
 from tests.scorers.turns import score_of, turn
 

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from replay.core.errors import PluginError
-from replay.scorers.bertscore import bertscore
-from replay.scorers.coverage import coverage
+from replay.scorers.bertscore import bertscore, coverage
 from replay.scorers.neural_extra import (
     MINILM,
     cant_load,
@@ -22,7 +21,7 @@ from replay.scorers.neural_extra import (
 )
 from replay.scorers.scorer import CheckedScorer
 from replay.scorers.similarity import similarity
-from replay.scorers.token_f1 import f1
+from replay.scorers.word_overlap import f1
 
 
 @pytest.mark.parametrize("factory", [bertscore, coverage, similarity])

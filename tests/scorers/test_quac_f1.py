@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from replay.scorers.answer_text import DECLINING_PATTERNS, quac_references
-from replay.scorers.quac_f1 import heq_d, heq_q, human_f1, quac_f1
+from replay.scorers.leave_one_out import heq_d, heq_q, human_f1, quac_f1
 from replay.scorers.scorer import Unscored
 from replay.testing import ScorerContract
 from tests.scorers.turns import score_of, turn

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from replay.scorers.rouge_l import rouge_l
+from replay.scorers.word_overlap import rouge_l
 from tests.scorers.turns import score_of
 
 PHRASES = st.lists(st.sampled_from(["The", "cat", "sat", "on", "mat", "it's"]), max_size=8).map(" ".join)

@@ -3,8 +3,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from replay.scorers.rouge_l import rouge_l
-from replay.scorers.rouge_n import rouge1, rouge2
+from replay.scorers.word_overlap import rouge1, rouge2, rouge_l
 from replay.testing import ScorerContract
 from tests.scorers.turns import score_of, skipped_turn, turn
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from replay.scorers.sentence_bleu import sentence_bleu
+from replay.scorers.bleu import sentence_bleu
 from tests.scorers.turns import score_of
 
 PHRASES = st.lists(st.sampled_from(["the", "cat", "sat", "on", "mat.", "The"]), max_size=9).map(" ".join)

@@ -3,8 +3,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from replay.scorers.exact_match import em
-from replay.scorers.token_f1 import f1
+from replay.scorers.word_overlap import em, f1
 from tests.data_tables import from_table
 from tests.scorers.turns import score_of, turn
 

@@ -17,10 +17,14 @@ from replay.core.errors import AdapterError
 from replay.scorers.judges.correctness import SAYS_BOTH, UNREADABLE
 from replay.scorers.judges.geval import NO_ANSWER
 from replay.scorers.judges.judge import AskJudge, Case, Level, Opinion, Output, PlannedAsk, ask_failure
-from replay.scorers.judges.parameters import merge_parameters, sent_parameter_names, signature_text
-from replay.scorers.judges.prompt import judge_prompt
+from replay.scorers.judges.prompt import (
+    case_variables,
+    judge_prompt,
+    merge_parameters,
+    sent_parameter_names,
+    signature_text,
+)
 from replay.scorers.judges.reading import read_yes_no, says_both
-from replay.scorers.judges.variables import case_variables
 from replay.scorers.scorer import Unscored
 
 DEFAULTS: Mapping[str, Any] = {"temperature": 0, "max_tokens": 120}

@@ -17,9 +17,13 @@ from typing import Any, ClassVar
 from replay.core.errors import AdapterError
 from replay.scorers.answer_text import normalize
 from replay.scorers.judges.judge import AskJudge, Case, Level, Opinion, Output, PlannedAsk, Value, ask_failure
-from replay.scorers.judges.parameters import merge_parameters, sent_parameter_names, signature_text
-from replay.scorers.judges.prompt import judge_prompt
-from replay.scorers.judges.variables import case_variables
+from replay.scorers.judges.prompt import (
+    case_variables,
+    judge_prompt,
+    merge_parameters,
+    sent_parameter_names,
+    signature_text,
+)
 from replay.scorers.reference_score import why_unscored
 from replay.scorers.scorer import Unscored
 

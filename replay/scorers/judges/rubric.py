@@ -15,14 +15,18 @@ from typing import Any, ClassVar, NamedTuple
 
 from replay.core.errors import AdapterError
 from replay.core.expectation import Expectation
-from replay.scorers.checks.judged import Rubric
 from replay.scorers.checks.kinds import check_of
+from replay.scorers.checks.known import Rubric
 from replay.scorers.judges.correctness import SAYS_BOTH, UNREADABLE
 from replay.scorers.judges.judge import AskJudge, Case, Level, Opinion, Output, PlannedAsk, Value, ask_failure
-from replay.scorers.judges.parameters import merge_parameters, sent_parameter_names, signature_text
-from replay.scorers.judges.prompt import judge_prompt
+from replay.scorers.judges.prompt import (
+    case_variables,
+    judge_prompt,
+    merge_parameters,
+    sent_parameter_names,
+    signature_text,
+)
 from replay.scorers.judges.reading import read_yes_no, says_both
-from replay.scorers.judges.variables import case_variables
 from replay.scorers.reference_score import why_unanswered
 from replay.scorers.scorer import Unscored
 

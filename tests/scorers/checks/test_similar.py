@@ -9,7 +9,7 @@ import pytest
 
 from replay.core.errors import PluginError
 from replay.core.expectation import Expectation
-from replay.scorers.checks import similar
+from replay.scorers.checks import texts
 from replay.scorers.checks.kinds import BadExpectationError, check_of
 from replay.scorers.scorer import CheckedScorer
 from replay.testing.turns import turn
@@ -24,8 +24,8 @@ class SharedLetters:
 
 @pytest.fixture
 def model(monkeypatch):
-    monkeypatch.setattr(similar, "sentence_model", lambda place, device: SharedLetters())
-    monkeypatch.setattr(similar.Similar, "check_installed", lambda self: None)
+    monkeypatch.setattr(texts, "sentence_model", lambda place, device: SharedLetters())
+    monkeypatch.setattr(texts.Similar, "check_installed", lambda self: None)
 
 
 @pytest.mark.usefixtures("model")

@@ -6,7 +6,7 @@ import csv
 
 import pytest
 
-from replay.scorers.judges.claim_scores import (
+from replay.scorers.judges.claims import (
     ClaimCounts,
     claims_in,
     count_claims,

@@ -7,8 +7,7 @@ import re
 import msgspec
 import pytest
 
-from replay.scorers.judges.dry_run import estimate
-from replay.scorers.judges.judging import cases
+from replay.scorers.judges.judging import cases, estimate
 from replay.scorers.judges.panel import count_votes
 from replay.scorers.judges.tally import spread_of
 from replay.scorers.scorer import Unscored

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from replay.core.adapter import TokenLogprobs
-from replay.scorers.judges.rating import (
+from replay.scorers.judges.reading import (
     CANT_EVALUATE,
     TOO_FEW,
     UNREADABLE,

@@ -8,8 +8,7 @@ from replay.core.adapter import ChatReply
 from replay.core.asking.tally import AskTally
 from replay.core.errors import AdapterTimeoutError
 from replay.core.record import Usage
-from replay.scorers.judges.notes import remarks
-from replay.scorers.judges.tally import FlagCount, JudgeSummary, Spread, spread_of
+from replay.scorers.judges.tally import FlagCount, JudgeSummary, Spread, remarks, spread_of
 
 
 def replied(*usages: Usage | None, cost_usd: float | None = None) -> AskTally:

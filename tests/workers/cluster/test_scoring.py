@@ -28,7 +28,7 @@ from replay.scenario.cluster_section import ClusterSection
 from replay.scorers.bertscore import bertscore
 from replay.scorers.scorer import is_neural
 from replay.scorers.similarity import similarity
-from replay.scorers.token_f1 import f1
+from replay.scorers.word_overlap import f1
 from replay.store.reader import DATABASE
 from replay.store.store import RunStore
 from replay.workers.cluster import scoring_stage

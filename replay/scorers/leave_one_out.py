@@ -1,16 +1,23 @@
 """
-``quac_f1``, ``heq_q`` and ``heq_d``: the numbers of QuAC's leaderboard (Choi et al., 2018, *QuAC:
-Question Answering in Context*, section 5), as its script ``scorer.py`` computes them.
+The numbers of two leaderboards, which leave one reference out at a time: ``quac_f1``, ``heq_q`` and
+``heq_d`` of QuAC (Choi et al., 2018, *QuAC: Question Answering in Context*, section 5) as its script
+``scorer.py`` computes them, ``coqa_em`` and ``coqa_f1`` of CoQA (Reddy et al., 2019, *CoQA: A
+Conversational Question Answering Challenge*, section 6.1) as ``evaluate-v1.0.py`` does.
 
-With several references, people and systems are made comparable by leaving one reference out at a time:
-a system's F1 is the mean over the left-out references of the best F1 against the others; the human F1
-of a question is the mean over references of the best F1 against the others. Questions on which people
-agree too little (human F1 below 0.4) are left out. HEQ-Q is the share of questions on which the system
-is at least as good as people, HEQ-D the share of dialogs in which it is so on every question.
+With several references, people and systems are made comparable by leaving one reference out at a time: a
+system's score is the mean over the left-out references of the best score against the others; the human F1
+of a question is the mean over references of the best F1 against the others.
 
-The words are those of the script, so a Chinese phrase is one of them, other than in ``f1``. We differ in two
-things: an answer may also decline in other words than CANNOTANSWER, and two texts that
+QuAC leaves out questions on which people agree too little (human F1 below 0.4). HEQ-Q is the share of
+questions on which the system is at least as good as people, HEQ-D the share of dialogs in which it is so on
+every question. The words are those of the script, so a Chinese phrase is one of them, other than in ``f1``.
+We differ in two things: an answer may also decline in other words than CANNOTANSWER, and two texts that
 normalize to nothing score 1, where the script gives 0.
+
+To CoQA "unknown" is a word like any other: where one of four people gives an answer and three say unknown,
+all four references stay, and no rule decides whether the question counts as answerable. Conversations and
+systems say CANNOTANSWER where CoQA's files say unknown; here it is read as that word, and so is an answer
+that one of the *declining* patterns matches, of which there is none by default.
 """
 
 from __future__ import annotations
@@ -23,15 +30,15 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from replay.core.record import TurnRecord
-from replay.scorers.answer_text import DECLINING_PATTERNS, normalize
+from replay.scorers.answer_text import DECLINING_PATTERNS, declines, normalize
 from replay.scorers.reference_score import AnswerScore, ReferenceScore, Texts, each, mean
-from replay.scorers.resampling import resampled_shares, resampled_sums
-from replay.scorers.scorer import Unscored
-from replay.scorers.token_f1 import bag_f1
+from replay.scorers.scorer import Unscored, resampled_shares, resampled_sums
+from replay.scorers.word_overlap import bag_f1
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
 
 MIN_HUMAN_F1 = 0.4
 """The script's default."""
@@ -194,3 +201,38 @@ class EquivalentDialogs:
     @property
     def signature(self) -> str:
         return self.questions.signature
+
+
+UNKNOWN = "unknown"
+
+
+def _unknown_as_word(score: AnswerScore, texts: Sequence[Texts], declining: Sequence[str]) -> list[float]:
+    def read(text: str) -> str:
+        return UNKNOWN if declines(text, declining) else text
+
+    return [leave_one_out(score, read(answer), [*map(read, references)]) for answer, references in texts]
+
+
+def _published_em(answer: str, references: Sequence[str]) -> float:
+    return float(normalize(answer) in map(normalize, references))
+
+
+def _coqa(name: str, score: AnswerScore, answerable_only: bool, declining: tuple[str, ...]) -> ReferenceScore:
+    return ReferenceScore(
+        name=name,
+        settings="squad+leave-one-out|unknown:word",
+        score=partial(_unknown_as_word, score),
+        all_references=True,
+        answerable_only=answerable_only,
+        declining=declining,
+    )
+
+
+def coqa_em(answerable_only: bool = False, declining: tuple[str, ...] = ()) -> ReferenceScore:
+    """Return the scorer ``coqa_em``: mean leave-one-out exact match, in [0, 1]."""
+    return _coqa("coqa_em", _published_em, answerable_only, declining)
+
+
+def coqa_f1(answerable_only: bool = False, declining: tuple[str, ...] = ()) -> ReferenceScore:
+    """Return the scorer ``coqa_f1``: mean leave-one-out F1 of words, in [0, 1]."""
+    return _coqa("coqa_f1", published_f1, answerable_only, declining)

@@ -1,13 +1,19 @@
 """
-``rubric`` and ``judge``: what judges found. Asking them is not a check's business: they are a scenario's, are
-asked after scoring, and what they found is read here.
+Checks of what is known of an answer beside its words: ``drifts``, the verdict on its question;
+``latency_below_s`` and ``ttft_below_s``, what it took, as the scorers ``latency`` and ``ttft``; ``rubric``
+and ``judge``, what judges found. Asking judges is not a check's business: they are a scenario's, are asked
+after scoring, and what they found is read here.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
+from replay.core.check_result import NO_TIMES
+from replay.core.settings.bounds import PositiveSeconds
 from replay.scorers.checks.check import CheckInput, CheckOutcome
+from replay.scorers.operational import Operational
 from replay.scorers.scorer import Unscored
 
 
@@ -73,3 +79,54 @@ def judge(
     if at_least is None and at_most is None:
         raise ValueError("asks for nothing; give at_least, at_most or both")
     return JudgedValue(name=name, column=column, at_least=at_least, at_most=at_most)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drifts:
+    """Some question was found to have lost its meaning, or none was."""
+
+    wanted: bool
+
+    def look(self, seen: CheckInput) -> CheckOutcome:
+        verdicts = [record.drift.valid if record.drift is not None else None for record in seen.records]
+        if None in verdicts:
+            return CheckOutcome(passed=None, reason="drift was not judged")
+        drifted = False in verdicts
+        found = "no longer means" if drifted else "still means"
+        return CheckOutcome(passed=drifted is self.wanted, evidence=f"the question {found} the same")
+
+
+def drifts(wanted: bool) -> Drifts:
+    """``drifts``: true where the question should be found to mean something else, false where the same."""
+    return Drifts(wanted=wanted)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Below:
+    """Every answer took less than so many seconds."""
+
+    measure: Literal["latency", "ttft"]
+    limit_s: float
+
+    def look(self, seen: CheckInput) -> CheckOutcome:
+        if any(record.cached for record in seen.records):
+            return CheckOutcome(passed=None, reason=NO_TIMES)
+        values = Operational(measure=self.measure).observe(seen.records)
+        taken: list[tuple[float, int]] = []
+        for record, value in zip(seen.records, values, strict=True):
+            if isinstance(value, Unscored):
+                return CheckOutcome(passed=None, reason=value.reason)
+            taken.append((value, record.depth))
+        slowest, depth = max(taken)
+        place = f" at depth {depth}, the slowest" if seen.at_end else ""
+        return CheckOutcome(passed=slowest < self.limit_s, evidence=f"{self.measure} {slowest:.3f} s{place}")
+
+
+def latency_below_s(limit_s: PositiveSeconds) -> Below:
+    """``latency_below_s``: seconds from sending the question to the answer's end."""
+    return Below(measure="latency", limit_s=limit_s)
+
+
+def ttft_below_s(limit_s: PositiveSeconds) -> Below:
+    """``ttft_below_s``: seconds from sending the question to the first token."""
+    return Below(measure="ttft", limit_s=limit_s)
