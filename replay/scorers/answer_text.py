@@ -16,9 +16,14 @@ from __future__ import annotations
 import hashlib
 import re
 import string
+import sys
 import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from types import ModuleType
 from typing import Any, Literal
 
 from replay.core.conversation import CANNOT_ANSWER
@@ -132,15 +137,32 @@ def patterns_signature(patterns: Sequence[str]) -> str:
 def _stem(word: str) -> str:
     if not word.isascii():
         return word  # the tokenizer below would tear it apart
-    return str(_stemming_tokenizer().tokenize(word)[0])
+    from rouge_score.tokenize import tokenize  # type: ignore[import-untyped]
+
+    return str(tokenize(word, _porter_stemmer())[0])
 
 
 @lru_cache(maxsize=1)
-def _stemming_tokenizer() -> Any:
-    # Here, because importing it takes longer than scoring a thousand turns without it.
-    from rouge_score.tokenizers import DefaultTokenizer  # type: ignore[import-untyped]
+def _porter_stemmer() -> Any:
+    """
+    Return the stemmer that rouge-score takes from nltk, of which one module is loaded and not the package.
 
-    return DefaultTokenizer(use_stemmer=True)
+    The whole of nltk imports scipy.stats and much else: 10 s and 120 MB, in place of 0.2 s and 11 MB.
+    """
+    if "nltk" in sys.modules:
+        return import_module("nltk.stem.porter").PorterStemmer()
+    found = find_spec("nltk")
+    assert found is not None, "rouge-score depends on it"
+    (root,) = found.submodule_search_locations or ()
+    for name, place in (("nltk", Path(root)), ("nltk.stem", Path(root) / "stem")):
+        package = ModuleType(name)
+        package.__path__ = [str(place)]
+        sys.modules[name] = package
+    try:
+        return import_module("nltk.stem.porter").PorterStemmer()
+    finally:  # whoever imports nltk gets all of it
+        for name in [name for name in sys.modules if name.partition(".")[0] == "nltk"]:
+            del sys.modules[name]
 
 
 def _matches(patterns: tuple[str, ...], text: str) -> bool:
