@@ -76,7 +76,7 @@ def show_worse(run: Run, limit: WorseLimit | None, *, aside: bool) -> bool:
         InputError: the run was not compared with the recorded answers.
         typer.Exit: no turn has a recorded answer (101).
     """
-    from replay.report.recorded_tables import worse_lines
+    from replay.report.script_tables import worse_lines
     from replay.statistics.recorded import count_recorded
 
     if limit is None:

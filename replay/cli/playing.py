@@ -127,7 +127,7 @@ def show(
     Of a load run, text is one screen. With *full* it is every table, and then the depth table of all turns,
     which is left out where a run has too many (the load report has numbers by depth as well).
     """
-    from replay.report.json import report_json
+    from replay.report.export import report_json
     from replay.report.text import print_load, print_report
 
     load = run.load_summary(resamples=resamples) if run.is_load() and not markdown and not latex else None

@@ -15,13 +15,12 @@ from replay.coreference.reading.resolver import Document
 from replay.load.counting import CountingSink, Counts
 from replay.load.inputs import LoadInputs
 from replay.load.planned_sessions import PlannedSessions
-from replay.play.gc_pause import gc_paused
+from replay.play.event_loop import gc_paused
 from replay.play.load.generator import play_level
 from replay.play.load.level import Level, LevelOutcome, share_of
 from replay.play.loop_lag import InFlightRequests
-from replay.play.play import Play
+from replay.play.play import Pacer, Play
 from replay.play.player import Player, PlayOptions, RecordSink
-from replay.play.turn_schedule import Pacer
 from replay.policies.rewriter import opened
 from replay.scenario.telemetry_section import traces_of
 

@@ -28,7 +28,6 @@ from replay.report.findings import (
 )
 from replay.report.notes import conclusions, notes, without_passed_checks
 from replay.report.numbers import count_text
-from replay.report.recorded_tables import recorded_sections
 from replay.report.run_tables import (
     by_group,
     check_columns,
@@ -50,6 +49,7 @@ from replay.report.script_tables import (
     SIMULATIONS_TITLE,
     SURVIVAL_TITLE,
     intervention_columns,
+    recorded_sections,
     simulation_columns,
     survival_columns,
 )

@@ -15,8 +15,7 @@ from replay.core.errors import Fault
 from replay.core.history_view import HistoryView
 from replay.core.settings.choice import Choice, Section
 from replay.core.settings.faults import faults_of
-from replay.policies.policy import Policy
-from replay.policies.viewed import ViewedPolicy
+from replay.policies.policy import Policy, ViewedPolicy
 
 HISTORY = "history"
 _FORMS = "user-only, session, {last: 4}, or several as {last: 4, user-only: true}"

@@ -153,8 +153,8 @@ def _porter_stemmer() -> Any:
         return import_module("nltk.stem.porter").PorterStemmer()
     found = find_spec("nltk")
     assert found is not None, "rouge-score depends on it"
-    (root,) = found.submodule_search_locations or ()
-    for name, place in (("nltk", Path(root)), ("nltk.stem", Path(root) / "stem")):
+    root = Path(found.origin or "").parent
+    for name, place in (("nltk", root), ("nltk.stem", root / "stem")):
         package = ModuleType(name)
         package.__path__ = [str(place)]
         sys.modules[name] = package

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from replay.play.clock_offset import ClockOffset, clock_offset
+from replay.play.load.generator_report import ClockOffset, clock_offset
 from tests.virtual_time import in_virtual_time, now
 from tests.waiting import takes
 

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from replay.play.gc_pause import THRESHOLDS, gc_paused
+from replay.play.event_loop import THRESHOLDS, gc_paused
 
 pytestmark = pytest.mark.usefixtures("nothing_frozen")
 

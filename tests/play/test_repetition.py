@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, strategies as st
 
 from replay.core.conversation import Conversation, Turn
-from replay.play.repetition import repeat_conversation, repetition_mark
+from replay.play.play import repeat_conversation, repetition_mark
 
 
 def some(*ids: str) -> list[Conversation]:

@@ -5,11 +5,8 @@ from __future__ import annotations
 import pytest
 
 from replay.policies.augment import AugmentPolicy
-from replay.policies.filter import FilterPolicy
-from replay.policies.gold import GoldPolicy
-from replay.policies.pred import PredPolicy
 from replay.policies.react import ReactPolicy
-from replay.policies.replace import ReplacePolicy
+from replay.policies.recorded import FilterPolicy, GoldPolicy, PredPolicy, ReplacePolicy
 from replay.policies.rewrite import RewritePolicy
 from replay.testing import PolicyContract
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from replay.policies.lead_in import lead_in
+from replay.policies.augment import lead_in
 from tests.data_tables import from_table
 
 

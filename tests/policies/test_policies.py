@@ -8,10 +8,7 @@ from msgspec.structs import replace
 from replay.core.drift_evidence import Mention, Reading
 from replay.core.history import Exchange
 from replay.policies.augment import AugmentPolicy
-from replay.policies.filter import FilterPolicy
-from replay.policies.gold import GoldPolicy
-from replay.policies.pred import PredPolicy
-from replay.policies.replace import ReplacePolicy
+from replay.policies.recorded import FilterPolicy, GoldPolicy, PredPolicy, ReplacePolicy
 from replay.policies.rewrite import RewritePolicy
 from replay.policies.rewriter import RewriteRequest, SubstitutionRewriter
 from tests.samples import ALICE, SINGER, Fake, conversation, detector, play

@@ -10,8 +10,8 @@ import pytest
 from rich.console import Console
 
 from replay.report.document import ReportDocument
+from replay.report.export import report_json
 from replay.report.findings import MOST_TURNS
-from replay.report.json import report_json
 from replay.report.markdown import markdown_report
 from replay.report.printing import VisibleConsole
 from replay.report.run_document import checks_sections

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from replay.report.json import report_json
+from replay.report.export import report_json
 from replay.report.markdown import markdown_report
 from replay.scorers.scorer import SHARE, Unscored
 from replay.scorers.stored_scorer import StoredScorer

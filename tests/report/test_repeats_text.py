@@ -7,7 +7,7 @@ import json
 
 from rich.console import Console
 
-from replay.report.json import report_json
+from replay.report.export import report_json
 from replay.report.markdown import markdown_report
 from replay.report.run_tables import displayed_ks
 from replay.report.text import print_report

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import json
 
-from replay.report.json import report_json
+from replay.report.export import report_json
 from replay.report.notes import notes
 from tests.report.sample_report import report
 

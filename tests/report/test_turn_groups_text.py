@@ -6,7 +6,7 @@ import io
 
 from rich.console import Console
 
-from replay.report.json import report_json
+from replay.report.export import report_json
 from replay.report.latex import latex_report
 from replay.report.markdown import markdown_report
 from replay.report.text import print_report

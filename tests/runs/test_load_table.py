@@ -16,8 +16,7 @@ from replay.core.record import TurnRecord
 from replay.load.counting import Count
 from replay.play.load.level import Level
 from replay.runs import progress
-from replay.runs.load_table import MOST_DEPTHS, LoadTable
-from replay.runs.progress import RunProgress
+from replay.runs.progress import MOST_DEPTHS, LoadTable, RunProgress
 from tests.scorers.turns import INVALID, NOT_JUDGED, VALID
 from tests.statistics.load_runs import ask
 

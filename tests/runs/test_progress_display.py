@@ -9,7 +9,7 @@ from types import ModuleType, SimpleNamespace
 import pytest
 
 import replay
-from replay.runs.progress_display import in_notebook
+from replay.runs.launch import in_notebook
 from tests.cli.compared_runs import scenario, write_talks
 
 TALKS, TURNS = 3, 2

@@ -13,12 +13,12 @@ from replay.scorers.bertscore_model import BertModel
 from replay.scorers.bleu import Bleu4, bleu1, sentence_bleu, sentence_counts
 from replay.scorers.fuzzy import fuzzy
 from replay.scorers.judges.claims import ClaimsJudge
-from replay.scorers.judges.correctness import CorrectnessJudge
 from replay.scorers.judges.criteria import JudgeCriterion
 from replay.scorers.judges.factual import FactualJudge
 from replay.scorers.judges.geval import GEvalJudge
 from replay.scorers.judges.judge import PlannedAsk
 from replay.scorers.judges.panel import Panel
+from replay.scorers.judges.yes_no import CorrectnessJudge
 from replay.scorers.leave_one_out import coqa_em, coqa_f1, heq_d, heq_q, quac_f1
 from replay.scorers.neural_extra import MINILM
 from replay.scorers.operational import completion_tokens, cost, latency, prompt_tokens, ttft

@@ -38,10 +38,14 @@ class JudgedValue:
     """A judge's number is within bounds; of a judge of turns, at a conversation's end, every turn's."""
 
     name: str
-    at_least: float | None
-    at_most: float | None
     column: str | None = None
     """One of its numbers, where it gives several: ``coherence`` of ``geval.coherence``."""
+    at_least: float | None = None
+    at_most: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.at_least is None and self.at_most is None:
+            raise ValueError("asks for nothing; give at_least, at_most or both")
 
     @property
     def full_name(self) -> str:
@@ -67,20 +71,6 @@ class JudgedValue:
         return low and (self.at_most is None or number <= self.at_most)
 
 
-def rubric(text: str, judge: str | None = None) -> Rubric:
-    """``rubric``: a judge of the kind ``rubric`` says yes."""
-    return Rubric(text=text, judge=judge)
-
-
-def judge(
-    name: str, column: str | None = None, at_least: float | None = None, at_most: float | None = None
-) -> JudgedValue:
-    """``judge``: a judge's number is within bounds."""
-    if at_least is None and at_most is None:
-        raise ValueError("asks for nothing; give at_least, at_most or both")
-    return JudgedValue(name=name, column=column, at_least=at_least, at_most=at_most)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drifts:
     """Some question was found to have lost its meaning, or none was."""
@@ -94,11 +84,6 @@ class Drifts:
         drifted = False in verdicts
         found = "no longer means" if drifted else "still means"
         return CheckOutcome(passed=drifted is self.wanted, evidence=f"the question {found} the same")
-
-
-def drifts(wanted: bool) -> Drifts:
-    """``drifts``: true where the question should be found to mean something else, false where the same."""
-    return Drifts(wanted=wanted)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

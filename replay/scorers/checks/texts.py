@@ -159,11 +159,6 @@ def contains_any(text: Texts, exact: bool = False) -> Contains:
     return Contains(text=text, exact=exact, wanted="any")
 
 
-def equals(text: Texts, exact: bool = False) -> Equals:
-    """``equals``: the whole answer is one of the texts."""
-    return Equals(text=text, exact=exact)
-
-
 def regex(pattern: Texts) -> Regex:
     """``regex``: all of the patterns."""
     return Regex(pattern=pattern)
@@ -181,8 +176,8 @@ Cosine = Annotated[float, Field(ge=-1, le=1)]
 class Similar:
     """The answer is as similar as that to one of the texts, or to one of its gold answers."""
 
-    at_least: float
-    to: Texts | None
+    at_least: Cosine
+    to: Texts | None = None
 
     def check_installed(self) -> None:
         """
@@ -209,8 +204,3 @@ class Similar:
         expected = "" if best >= self.at_least else f"; expected at least {self.at_least:g}"
         evidence = f"similarity {best:.3f}{expected}"
         return CheckOutcome(passed=not expected, evidence=evidence, lacking=bool(expected))
-
-
-def similar(at_least: Cosine, to: Texts | None = None) -> Similar:
-    """``similar``: at least so similar to a text, in [-1, 1]; to a gold answer where there is none."""
-    return Similar(at_least=at_least, to=to)

@@ -1,20 +1,20 @@
 """
 Prompt files of judges, ours in ``prompts/`` or the user's own in their place; what a prompt may say of a
-case (the table in docs/judges.md lists the same); and the parameters that go with an ask: a judge's
-defaults, changed by the user.
+case (the table in docs/judges.md lists the same); the parameters that go with an ask, a judge's defaults,
+changed by the user; and the frame of judges that put one prompt.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from replay.core.asking.prompt import Prompt
 from replay.core.history import Exchange
-from replay.scorers.judges.judge import Case
+from replay.scorers.judges.judge import Case, Level, Output, PlannedAsk
 
 VARIABLES = (
     "question",
@@ -122,3 +122,46 @@ def signature_text(parameters: Mapping[str, Any]) -> str:
 
 def _word(value: Any) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":")).replace(" ", "_")
+
+
+@dataclass(kw_only=True)
+class PromptedJudge:
+    """A judge that puts one prompt, about a case once or with several things to judge in it."""
+
+    prompt: Path | None = None
+    """A prompt file instead of ours."""
+    parameters: dict[str, Any] = field(default_factory=dict)
+    """Parameters of the model, over the judge's own; one that is null isn't sent."""
+
+    kind: ClassVar[str]
+    """The judge's name, which is that of its prompt and step too."""
+    defaults: ClassVar[Mapping[str, Any]] = {"temperature": 0, "max_tokens": 120}
+    completion_tokens: ClassVar[int] = 40
+    needs: ClassVar[Sequence[str]] = ("predicted", "response")
+    """Variables of which a prompt has to use one."""
+    extra: ClassVar[Sequence[str]] = ()
+    """Variables beside every judge's."""
+    level: ClassVar[Level] = "turn"
+    outputs: ClassVar[Sequence[Output]] = (Output(voting="majority"),)
+
+    def __post_init__(self) -> None:
+        self._prompt = judge_prompt(self.kind, self.prompt, extra=self.extra, needs=self.needs)
+        self._parameters = merge_parameters(self.defaults, self.parameters)
+
+    @property
+    def needed_parameters(self) -> Sequence[str]:
+        return sent_parameter_names(self.parameters)
+
+    def questions(self, case: Case) -> Sequence[str]:
+        """Return the prompts to be put about *case*."""
+        return [self._prompt.render(case_variables(case))]
+
+    def plan(self, case: Case) -> Sequence[PlannedAsk]:
+        return [
+            PlannedAsk(prompt=one, parameters=self._parameters, completion_tokens=self.completion_tokens)
+            for one in self.questions(case)
+        ]
+
+    @property
+    def signature(self) -> str:
+        return f"{self.kind}:prompt={self._prompt.hash}|{signature_text(self._parameters)}"

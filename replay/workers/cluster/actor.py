@@ -22,7 +22,7 @@ from replay.core.logs import Told, forwarding_logs
 from replay.core.raw_reply import RawReply
 from replay.core.record import TurnRecord
 from replay.core.step import Step, TurnPlace
-from replay.play.first_failure import first_failure, gather_or_cancel
+from replay.play.event_loop import first_failure, gather_or_cancel
 from replay.play.load.level import share_of
 from replay.store.schema import from_json, record_row
 from replay.store.store import now

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from replay.play.load.busy import BusyTime
+from replay.play.load.generator import BusyTime
 from tests.virtual_time import in_virtual_time, now
 from tests.waiting import takes
 

@@ -7,7 +7,7 @@ import math
 import pytest
 from hypothesis import assume, given, strategies as st
 
-from replay.play.load.level_search import bisect, confirm, steps
+from replay.play.load.level import bisect, confirm, steps
 
 
 def played(search, met):

@@ -4,7 +4,7 @@ import pytest
 
 from replay.core.conversation import Conversation, Turn
 from replay.core.errors import InputError
-from replay.play.load.recorded import recorded_arrivals
+from replay.play.load.arrivals import recorded_arrivals
 
 
 def talk(name: str, *timestamps: object) -> Conversation:

@@ -11,7 +11,7 @@ import pytest
 from scipy.stats import chisquare
 
 from replay.core.conversation import Conversation, Turn
-from replay.play.load.sampling import draw
+from replay.play.load.section import draw
 
 UNLIKELY = 1e-3
 """A test of a law fails below this p-value. Seeds are fixed, so none fails by chance; none was chosen."""
@@ -64,7 +64,7 @@ def test_another_process_draws_the_same_and_another_seed_something_else(order):
     program = (
         "from itertools import islice\n"
         "from replay.core.conversation import Conversation\n"
-        "from replay.play.load.sampling import draw\n"
+        "from replay.play.load.section import draw\n"
         "data = [Conversation(id=str(n), turns=()) for n in range(50)]\n"
         f"print(*(d.id for d in islice(draw(data, {order!r}, 5), 200)))"
     )

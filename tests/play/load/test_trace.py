@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 
 from replay.core.errors import DatasetError
 from replay.datasets import json_rows
-from replay.play.load.trace import Arrival, read_trace
+from replay.play.load.arrivals import Arrival, read_trace
 from tests.data_tables import from_table
 
 

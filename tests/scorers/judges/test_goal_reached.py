@@ -8,9 +8,8 @@ import msgspec
 import pytest
 
 from replay.core.conversation import UserGoal
-from replay.scorers.judges.correctness import SAYS_BOTH, UNREADABLE
 from replay.scorers.judges.geval import NO_ANSWER
-from replay.scorers.judges.goal_reached import NO_GOAL, GoalReachedJudge
+from replay.scorers.judges.yes_no import NO_GOAL, SAYS_BOTH, UNREADABLE, GoalReachedJudge
 from replay.testing import JudgeContract, RecordingAsk, always
 from tests.scorers.judges.samples import TALK, case
 

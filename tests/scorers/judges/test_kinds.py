@@ -10,11 +10,11 @@ import pytest
 
 from replay.core.conversation import Passage
 from replay.scorers.judges.claims import ClaimsJudge
-from replay.scorers.judges.correctness import SAYS_BOTH, CorrectnessJudge
 from replay.scorers.judges.factual import FactualJudge
 from replay.scorers.judges.geval import GEvalJudge
 from replay.scorers.judges.judge import Case
 from replay.scorers.judges.prompt import VARIABLES, case_variables, dialogue_fact
+from replay.scorers.judges.yes_no import SAYS_BOTH, CorrectnessJudge
 from replay.scorers.scorer import Unscored
 from replay.testing import JudgeContract, RecordingAsk, always
 from tests.scorers.judges.samples import ANSWERS, TALK, case, records
