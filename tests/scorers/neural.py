@@ -1,8 +1,13 @@
-"""A random language model of two small layers, as a folder: what neural scorers are tested with."""
+"""A tiny BERT, and what scorers with a model keep of the contract."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
+
+import pytest
+
+from replay.scorers.scorer import Unscored
 
 WORDS = [
     "the",
@@ -50,3 +55,34 @@ def write_tiny_model(folder: Path, *, tokens: int | None = 64) -> Path:
         torch.manual_seed(7)
         BertModel(config).save_pretrained(folder)
     return folder
+
+
+TOLERANCE = 5e-6
+
+
+def close(value: Any) -> Any:
+    """*value*, or something that differs from it by no more than float noise."""
+    return pytest.approx(value, abs=TOLERANCE)
+
+
+def alike(observed: list[Any], others: list[Any]) -> bool:
+    """Whether two sequences of observations are the same but for float noise."""
+    return len(observed) == len(others) and all(
+        one == other if isinstance(one, Unscored) or isinstance(other, Unscored) else one == close(other)
+        for one, other in zip(observed, others, strict=True)
+    )
+
+
+def without_batch_noise(contract: type) -> type:
+    """*contract* with the claim about batches held to float tolerance."""
+
+    def test_an_observation_does_not_depend_on_its_batch(self, scorer, records):
+        alone = [scorer.observe([record])[0] for record in records]
+
+        assert alike(list(scorer.observe(records)), alone)
+        assert alike(list(scorer.observe(records[::-1])), alone[::-1])
+
+    contract.test_an_observation_does_not_depend_on_its_batch = (
+        test_an_observation_does_not_depend_on_its_batch
+    )
+    return contract

@@ -3,12 +3,62 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from replay.scorers.bleu import Bleu4, sentence_counts
+from replay.scorers.bleu import Bleu4, bleu1, sentence_bleu, sentence_counts
 from replay.scorers.scorer import Unscored
 from replay.testing import ScorerContract
-from tests.scorers.turns import skipped_turn, turn
+from tests.scorers.turns import score_of, skipped_turn, turn
 
-PHRASES = st.lists(
+PHRASES = st.lists(st.sampled_from(["the", "cat", "sat", "on", "mat"]), max_size=9).map(" ".join)
+
+
+MILITARY = [
+    "It is a guide to action that ensures that the military will forever heed Party commands.",
+    "It is the guiding principle which guarantees the military forces always being under the command "
+    "of the Party.",
+    "It is the practical guide for the army always to heed the directions of the party.",
+]
+
+
+@pytest.mark.parametrize(
+    ("answer", "gold", "score"),
+    [
+        # Papineni et al., 2002, section 2.1: example 1 (17/18, 8/14) and example 2 (2/7).
+        (
+            "It is a guide to action which ensures that the military always obeys the commands of the party.",
+            MILITARY,
+            17 / 18,
+        ),
+        (
+            "It is to insure the troops forever hearing the activity guidebook that party direct.",
+            MILITARY,
+            8 / 14,
+        ),
+        ("the the the the the the the.", ["The cat is on the mat.", "There is a cat on the mat."], 2 / 7),
+        ("cat", ["The cat is on the mat."], 1),  # no brevity penalty
+        ("cat dog", ["cat", "dog"], 1),  # two references cover it together
+        ("?", ["!"], 1),
+    ],
+)
+def test_clipped_precision(answer, gold, score):
+    assert score_of(bleu1(), answer, gold) == pytest.approx(score)
+
+
+def test_squad_words_leave_out_articles():
+    assert score_of(bleu1(), "the cat", ["a cat"]) == 1 / 2
+    assert score_of(bleu1(tokens="squad"), "the cat", ["a cat"]) == 1
+
+
+@given(PHRASES, PHRASES)
+def test_is_sacrebleus_first_precision(answer, gold):
+    """sacreBLEU's own first-order precision, before brevity penalty and smoothing."""
+    from sacrebleu.metrics.bleu import BLEU
+
+    if answer and gold:
+        score = BLEU(max_ngram_order=1, smooth_method="none").corpus_score([answer], [[gold]])
+        assert score_of(bleu1(), answer, [gold]) == pytest.approx(score.precisions[0] / 100)
+
+
+TEXTS = st.lists(
     st.sampled_from(["the", "cat", "sat", "on", "mat", "The", "U.S.-led", "$5.20", "well,"]),
     min_size=1,
     max_size=10,
@@ -36,7 +86,7 @@ class TestBleu4KeepsTheContract(ScorerContract):
 
 
 @given(
-    st.lists(st.tuples(PHRASES, PHRASES, PHRASES), min_size=1, max_size=6),
+    st.lists(st.tuples(TEXTS, TEXTS, TEXTS), min_size=1, max_size=6),
     st.booleans(),
     st.sampled_from(["exp", "floor", "add-k", "none"]),
     st.sampled_from(["13a", "intl", "char"]),
@@ -105,3 +155,30 @@ def test_counting_one_answer_warns_of_nothing(caplog):
     sentence_counts("in Paris", ["in Paris"], "13a")
 
     assert not caplog.records
+
+
+def test_the_worked_example():
+    precisions = (5 / 6, 3 / 5, 2 / 4, 1 / 3)
+    mean = (precisions[0] * precisions[1] * precisions[2] * precisions[3]) ** 0.25
+
+    assert score_of(sentence_bleu(), "the cat sat on the mat", ["the cat sat on a mat"]) == pytest.approx(
+        mean
+    )
+    assert round(mean, 4) == 0.5373
+
+
+@given(PHRASES, st.lists(PHRASES, min_size=1, max_size=3))
+def test_is_nltks_with_method_1(answer, gold):
+    bleu = pytest.importorskip("nltk.translate.bleu_score")
+    if answer and all(gold):
+        smoothing = bleu.SmoothingFunction().method1
+        published = bleu.sentence_bleu(
+            [one.split() for one in gold], answer.split(), smoothing_function=smoothing
+        )
+        assert score_of(sentence_bleu(), answer, gold) == pytest.approx(float(published))
+
+
+def test_the_published_column_recomputes(published_rows):
+    for row in published_rows:
+        found = score_of(sentence_bleu(), row["Candidate Response"], [row["Golden Response"]])
+        assert found == pytest.approx(float(row["Bleu Score"]), abs=5e-5)
