@@ -11,7 +11,7 @@ punctuation, so "Dr. Who" is two.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
@@ -21,7 +21,7 @@ from replay.core.record import TurnRecord
 from replay.scorers.answer_text import DECLINING_PATTERNS
 from replay.scorers.bertscore_model import DIGITS, BertScores, Pair, bert_model
 from replay.scorers.neural_extra import check_batch_size, encodable, model_name, model_place, neural_module
-from replay.scorers.reference_score import ReferenceScore, best_pair, declined_score, texts_of
+from replay.scorers.reference_score import MeanOfTurns, ReferenceScore, best_pair, declined_score, texts_of
 from replay.scorers.scorer import Unscored
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ def bertscore(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class IdfBertScore:
+class IdfBertScore(MeanOfTurns):
     """BERTScore with the idf of the whole run's references."""
 
     plain: ReferenceScore
@@ -176,10 +176,6 @@ class IdfBertScore:
     part: Part
     references: Mapping[tuple[str, int], tuple[str, ...]] | None = None
     """Those of each turn of the data, once the run was surveyed."""
-
-    @property
-    def is_mean(self) -> bool:
-        return True
 
     @property
     def is_neural(self) -> bool:
@@ -209,9 +205,6 @@ class IdfBertScore:
         references = self._idf_references(records)
         weighed = partial(_part_of, self.settings, self.part, idf_references=references)
         return replace(self.plain, score=best_pair(weighed)).observe(records)
-
-    def combine(self, observed: Iterable[float]) -> float:
-        return self.plain.combine(observed)
 
     @property
     def signature(self) -> str:

@@ -81,19 +81,6 @@ async def test_without_golden_claims_there_is_no_score():
     assert ClaimsJudge().why_not(case(3)) == Unscored(reason="no claims in the gold answer")
 
 
-def test_the_response_format_is_a_parameter_that_is_needed():
-    judge = ClaimsJudge(response_format="json_schema")
-
-    sent = judge.plan(case(2))[0].parameters["response_format"]
-    assert sent["json_schema"]["schema"]["required"] == [
-        "golden_claims",
-        "candidate_claims",
-        "common_claims",
-    ]
-    assert judge.needed_parameters == ("response_format",)
-    assert "response_format" not in ClaimsJudge().plan(case(2))[0].parameters
-
-
 def test_a_format_is_sent_as_the_endpoint_wants_it():
     named = {"name": "claims", "strict": True, "schema": SCHEMA}
     formats = {
@@ -105,6 +92,7 @@ def test_a_format_is_sent_as_the_endpoint_wants_it():
         judge = ClaimsJudge(response_format=name, parameters={"seed": 1, "temperature": None})
         assert judge.plan(case(2))[0].parameters == {"seed": 1, "response_format": sent}
         assert judge.needed_parameters == ("seed", "response_format")
+    assert "response_format" not in ClaimsJudge().plan(case(2))[0].parameters
     assert SCHEMA["additionalProperties"] is False
 
 

@@ -95,17 +95,6 @@ def test_an_estimate_takes_four_characters_for_a_token(kind, completion_tokens):
     assert guessed.cost_usd == pytest.approx((2 * guessed.prompt_tokens + 9 * completion_tokens) / 1e6)
 
 
-def test_steps_that_are_generated_are_estimated_once(tmp_path):
-    (tmp_path / "own.yaml").write_text("- {name: brevity, definition: Is it short}")
-    settings = {"mode": "single", "criteria_file": "own.yaml", "repeats": 2}
-    guessed = estimate(
-        panel("geval", tmp_path, adapter="scripted", **settings), [case(1), case(2)], settled=0
-    )
-
-    assert (guessed.asks, guessed.asks_at_most, guessed.cached) == (1 + 2 * 2, 1 + 2 * 2, 0)
-    assert guessed.completion_tokens == 120 + 4 * 3
-
-
 async def test_after_judging_with_generated_steps_an_estimate_knows_that_all_is_there(tmp_path):
     """The ratings' prompts hold the steps that the judge wrote, so they are known once those are kept."""
     (tmp_path / "own.yaml").write_text("- {name: one, definition: Is it one}\n- {name: two, definition: Two}")
@@ -236,18 +225,6 @@ def test_an_attempt_after_the_first_is_a_retry_and_only_the_last_failure_counts(
     tally.gave_up("later")
 
     assert (tally.asks, tally.retries, tally.failed_asks, tally.first_failure) == (3, 2, 2, "slower")
-
-
-def test_the_spread_by_hand():
-    """Two turns, two repeats: 1, 3 and 2, 2; means 1.5 and 2.5, so 1 / sqrt(2), and sqrt(2) within one."""
-    assert spread_of([[1.0, 3.0], [2.0, 2.0], [None, None]]) == Spread(
-        turns=2,
-        means=(1.5, 2.5),
-        std=pytest.approx(0.5**0.5),
-        low=1.5,
-        high=2.5,
-        turn_std=pytest.approx(2**0.5 / 2),
-    )
 
 
 def said(spread: dict[str, Spread] | None = None, **counts) -> list[str]:

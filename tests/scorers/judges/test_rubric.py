@@ -156,18 +156,6 @@ async def test_rubrics_are_checks_with_the_judges_words_as_evidence(tmp_path):
     }
 
 
-async def test_several_voters_and_repeats_decide_by_majority(tmp_path):
-    def reply(prompt: str, number: int) -> str:
-        return "No." if "Is polite." in prompt and number % 3 == 0 else "Yes."
-
-    async with judge_server(reply) as server:
-        judge = {"rubric": {**server.settings(), "repeats": 3, "cache": False, "concurrency": 1}}
-        talk = {"id": "t", "turns": [{"question": "Hm?", "expect": {"rubric": "Is polite."}}]}
-        run = await run_async(scenario(tmp_path, judge, talk=talk), runs=tmp_path / "runs")
-
-    assert became(run) == [(1, False, "rubric", True, 'judged (2 of 3 votes): "Yes."')]
-
-
 async def test_what_was_not_judged_is_never_passed_and_can_be_judged_later(tmp_path):
     async with judge_server(lambda prompt, number: broken(400)) as server:
         settings = {**server.settings(), "backoff_s": 0.0, "cache": False}
