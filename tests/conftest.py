@@ -21,8 +21,8 @@ from replay.core.safety import redaction
 from replay.core.safety.code_gate import code_may_run
 from replay.coreference.reading import embedded, network, verdict
 from replay.coreference.service.service import CoreferenceService
-from replay.play import event_loop
-from replay.play.event_loop import gc_paused
+from replay.play import gc_pause
+from replay.play.gc_pause import gc_paused
 from replay.scenario.part_builder import PartBuilder
 from replay.scenario.sections import DriftSection
 from tests.sharing import made_once, shared_folder
@@ -130,7 +130,7 @@ def quick_run(tmp_path_factory) -> Path:
 def nothing_frozen(monkeypatch) -> Iterator[None]:
     """As in a process where nobody has frozen objects and no run is under way."""
     thresholds = gc.get_threshold()
-    monkeypatch.setattr(event_loop, "_quiet", 0)
+    monkeypatch.setattr(gc_pause, "_quiet", 0)
     gc.unfreeze()
     yield
     gc.set_threshold(*thresholds)

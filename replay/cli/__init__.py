@@ -51,7 +51,7 @@ from replay.core.errors import InputError, PluginError, ReplayError
 from replay.core.safety.redaction import redact
 from replay.core.settings.plugin_bugs import bug_behind
 from replay.core.terminal import guard_streams
-from replay.play.event_loop import THRESHOLDS
+from replay.play.gc_pause import THRESHOLDS
 
 app: typer.Typer = typer.Typer(
     name="replay",

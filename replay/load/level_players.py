@@ -15,7 +15,7 @@ from replay.coreference.reading.resolver import Document
 from replay.load.counting import CountingSink, Counts
 from replay.load.inputs import LoadInputs
 from replay.load.planned_sessions import PlannedSessions
-from replay.play.event_loop import gc_paused
+from replay.play.gc_pause import gc_paused
 from replay.play.load.generator import play_level
 from replay.play.load.level import Level, LevelOutcome, share_of
 from replay.play.loop_lag import InFlightRequests

@@ -12,7 +12,7 @@ from replay.core.asking.rate_limit import RateLimit
 from replay.core.asking.tally import AskTally
 from replay.core.conversation import Conversation
 from replay.core.safety.code_gate import code_may_run
-from replay.play.event_loop import gc_paused
+from replay.play.gc_pause import gc_paused
 from replay.play.loop_lag import InFlightRequests, LagSummary, LoopLag
 from replay.play.play import Play
 from replay.play.player import Player

@@ -9,7 +9,7 @@ import pytest
 
 from replay.core.adapter import ChatReply, ChatRequest, WireTimes
 from replay.play import loop_lag
-from replay.play.event_loop import THRESHOLDS, gc_paused
+from replay.play.gc_pause import THRESHOLDS, gc_paused
 from replay.play.loop_lag import INTERVAL_S, InFlightRequests, LagSummary, LoopLag
 from tests.waiting import others_first
 
