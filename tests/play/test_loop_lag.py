@@ -1,3 +1,9 @@
+"""
+How late the loop is while systems are asked, by clocks that tests set.
+
+The garbage collector is quiet while asks are timed, and afterwards as it was.
+"""
+
 from __future__ import annotations
 
 import asyncio

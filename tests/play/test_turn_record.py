@@ -1,3 +1,9 @@
+"""
+What becomes of one turn: every field of its record, the times it was played at, and its raw replies.
+
+What the plays of one conversation are called.
+"""
+
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence

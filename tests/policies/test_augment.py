@@ -1,3 +1,9 @@
+"""
+The three ways of augmenting a question.
+
+What of a gold answer is put before the next question.
+"""
+
 from __future__ import annotations
 
 from pathlib import Path

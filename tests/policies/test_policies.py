@@ -1,3 +1,9 @@
+"""
+What each policy shows the system, and how it puts the question.
+
+Every policy that comes with the program keeps what any policy must keep.
+"""
+
 from __future__ import annotations
 
 import pytest

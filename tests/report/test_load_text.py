@@ -1,3 +1,9 @@
+"""
+The load report on a terminal and in a pipe, and for machines.
+
+Where the limit is, in words.
+"""
+
 from __future__ import annotations
 
 import io

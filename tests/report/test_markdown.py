@@ -1,3 +1,5 @@
+"""Markdown that has to fit: whole lines of whole blocks, and what is missing is counted."""
+
 from __future__ import annotations
 
 import os

@@ -1,3 +1,5 @@
+"""Why a question is invalid, in words."""
+
 from __future__ import annotations
 
 from dataclasses import replace

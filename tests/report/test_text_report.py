@@ -1,3 +1,11 @@
+"""
+A report as a document: what each output shows of it, and words that agree with their numbers.
+
+Repeats in text, in Markdown and for machines.
+
+The sentences about what recorded answers hide and how our wording compares.
+"""
+
 from __future__ import annotations
 
 import io

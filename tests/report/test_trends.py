@@ -1,3 +1,9 @@
+"""
+The report where a person looks at it; ``test_text_report`` has the plain one.
+
+Bars of scores over the depths, behind the numbers of a table in Markdown.
+"""
+
 from __future__ import annotations
 
 import io

@@ -1,3 +1,9 @@
+"""
+Arrival processes: their laws, with seeded generators and without a clock.
+
+Traces: our own format, published ones, and every fault with its line and field.
+"""
+
 from __future__ import annotations
 
 import json

@@ -1,3 +1,9 @@
+"""
+What a load section may say together, and what it means where it says nothing.
+
+Which conversations are played: draws that every process makes alike.
+"""
+
 from __future__ import annotations
 
 import re

@@ -1,3 +1,11 @@
+"""
+What each kind of check takes for passed, and what it says it found.
+
+What a judge's number is held against, with numbers given by the test.
+
+``similar``, with a made-up model: loading a real one takes longer than all other tests of checks.
+"""
+
 from __future__ import annotations
 
 import importlib.util

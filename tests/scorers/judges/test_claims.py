@@ -1,3 +1,9 @@
+"""
+The judge of claims: the contract, and what it does with lists.
+
+Recall, precision and F1 of claims (checklist E).
+"""
+
 from __future__ import annotations
 
 import csv

@@ -1,3 +1,11 @@
+"""
+The judges of yes and no and of claims: the contract, and what each does with a reply.
+
+The judge of two answers: both orders, and what is read out of replies.
+
+The judge of goals: what it asks, and of which conversations.
+"""
+
 from __future__ import annotations
 
 import re

@@ -1,3 +1,9 @@
+"""
+Votes, repeats, cases and what they take.
+
+What judging took, and how a reader is told.
+"""
+
 from __future__ import annotations
 
 import re

@@ -1,3 +1,9 @@
+"""
+Verdicts out of prose, decoration and half a reply.
+
+Ratings out of log-probabilities and samples (checklist D).
+"""
+
 from __future__ import annotations
 
 import math

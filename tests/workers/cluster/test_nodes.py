@@ -1,3 +1,9 @@
+"""
+Nodes of a real cluster: their records, limit and losses, seen from the server that they ask.
+
+The nodes of a cluster: what they have, and whether that is what this program has.
+"""
+
 from __future__ import annotations
 
 import asyncio
