@@ -55,7 +55,7 @@ from replay.datasets.native import write_native
 from replay.play.engine import play_all
 from replay.play.play import Play, System
 from replay.play.player import PlayOptions, RecordSink
-from replay.policies.pred import PredPolicy
+from replay.policies.recorded import PredPolicy
 from replay.store.store import RunStore
 from replay_adapters.chat.openai import OpenAIAdapter
 from replay_adapters.http.client import HttpClient

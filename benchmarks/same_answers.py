@@ -27,7 +27,7 @@ from replay.results.same_answer import compare_answers, word_likeness
 from replay.scenario.optional_sections import SAME_FROM
 from replay.scorers.answer_text import normalize
 from replay.scorers.fuzzy import fuzzy_match
-from replay.scorers.token_f1 import token_f1
+from replay.scorers.word_overlap import token_f1
 from replay.statistics.interval import wilson_ends
 
 HERE = Path(__file__).resolve().parent

@@ -29,9 +29,8 @@ from typing import Any
 from replay.core.conversation import CANNOT_ANSWER, Passage
 from replay.core.record import Timing, TurnRecord, Usage
 from replay.core.settings.plugins import available, load
-from replay.scorers.bertscore import bertscore
+from replay.scorers.bertscore import bertscore, coverage
 from replay.scorers.bertscore_model import bert_model
-from replay.scorers.coverage import coverage
 from replay.scorers.scorer import MeanScorer, Scorer, Unscored
 from replay.scorers.similarity import sentence_model, similarity
 

@@ -61,8 +61,8 @@ from .core.record import (
 from .core.safety.redaction import keep_secret as keep_secret, redact as redact
 from .core.settings.plugins import load_object as load_object
 from .datasets.data_file import read_whole as read_whole
-from .policies.gold import GoldPolicy as GoldPolicy
 from .policies.policy import PlannedTurn as PlannedTurn, Policy as Policy
+from .policies.recorded import GoldPolicy as GoldPolicy
 from .results.comparing import RunComparison as RunComparison, compare as compare
 from .results.rescoring import score as score
 from .results.run import Run as Run

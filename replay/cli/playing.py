@@ -89,7 +89,7 @@ def show_worse(run: Run, limit: WorseLimit | None, *, aside: bool) -> bool:
         InputError: the run was not compared with the recorded answers.
         typer.Exit: no turn has a recorded answer (101).
     """
-    from replay.report.recorded_tables import worse_lines
+    from replay.report.script_tables import worse_lines
     from replay.statistics.recorded import count_recorded
 
     if limit is None:
@@ -221,7 +221,7 @@ def show(
     Of a load run, text is one screen. With *full* it is every table, and then the depth table of all turns,
     which is left out where a run has too many (the load report has numbers by depth as well).
     """
-    from replay.report.json import report_json
+    from replay.report.export import report_json
     from replay.report.text import print_load, print_report
 
     load = run.load_summary(resamples=resamples) if run.is_load() and not markdown and not latex else None

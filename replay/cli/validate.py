@@ -164,7 +164,7 @@ def _not_judged(detector: DriftDetector, conversation: Conversation) -> Iterator
 
 def _recorded_s(assembly: Assembly) -> float | None:
     """Return how long the data's own arrivals take, where the load is made of them."""
-    from replay.play.load.recorded import recorded_arrivals
+    from replay.play.load.arrivals import recorded_arrivals
 
     if assembly.load is None or assembly.load.profile != "recorded":
         return None

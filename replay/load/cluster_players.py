@@ -19,14 +19,13 @@ from replay.core.uncancellable import in_thread
 from replay.load.counting import Counts
 from replay.load.inputs import LoadInputs
 from replay.load.level_worker import CountReport
-from replay.play.clock_offset import ClockOffset
-from replay.play.first_failure import first_failure, gather_or_cancel
+from replay.play.event_loop import first_failure, gather_or_cancel
+from replay.play.load.arrivals import Arrival
+from replay.play.load.generator_report import ClockOffset
 from replay.play.load.level import Level, LevelOutcome, together
-from replay.play.load.trace import Arrival
 from replay.store.schema import Row, to_json
 from replay.store.store import RunStore
-from replay.workers.cluster.actor_handle import ActorHandle, ActorLostError
-from replay.workers.cluster.actor_pool import open_actor_pool
+from replay.workers.cluster.actor_pool import ActorHandle, ActorLostError, open_actor_pool
 from replay.workers.cluster.coordinator import RecordReceiver
 from replay.workers.job import WorkerJob, workers_within_limits
 

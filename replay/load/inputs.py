@@ -9,10 +9,9 @@ from pathlib import Path
 from replay.core.conversation import Conversation
 from replay.core.errors import DatasetError
 from replay.datasets.data_file import SourceLocation
-from replay.play.load.recorded import recorded_arrivals
+from replay.play.load.arrivals import Arrival, read_trace, recorded_arrivals
 from replay.play.load.section import LoadSection
 from replay.play.load.think import think_rng
-from replay.play.load.trace import Arrival, read_trace
 from replay.scenario.assembly import Assembly
 from replay.store.reader import RunReader
 

@@ -19,9 +19,8 @@ from replay.play.gc_pause import gc_paused
 from replay.play.load.generator import play_level
 from replay.play.load.level import Level, LevelOutcome, share_of
 from replay.play.loop_lag import InFlightRequests
-from replay.play.play import Play
+from replay.play.play import Pacer, Play
 from replay.play.player import Player, PlayOptions, RecordSink
-from replay.play.turn_schedule import Pacer
 from replay.policies.rewriter import opened
 from replay.scenario.optional_sections import traces_of
 

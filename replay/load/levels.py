@@ -21,8 +21,7 @@ from replay.load.inputs import LoadInputs, read_inputs
 from replay.load.level_players import LocalLevelPlayer
 from replay.load.level_verdict import ObjectiveCheck
 from replay.load.worker_players import WorkerLevelPlayer
-from replay.play.load.level import Level, LevelOutcome
-from replay.play.load.level_search import bisect, confirm, steps
+from replay.play.load.level import Level, LevelOutcome, bisect, confirm, steps
 from replay.play.load.section import LoadSection
 from replay.scenario.assembly import Assembly
 from replay.scenario.expected_checks import ExpectedChecks

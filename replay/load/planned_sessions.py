@@ -15,15 +15,12 @@ from itertools import islice
 
 from replay.core.conversation import Conversation
 from replay.load.inputs import LoadInputs
-from replay.play.load.arrivals import constant_arrivals, poisson_arrivals, ramp_up
+from replay.play.load.arrivals import Arrival, constant_arrivals, poisson_arrivals, ramp_up
 from replay.play.load.generator import UserSession
 from replay.play.load.level import Level
-from replay.play.load.sampling import draw
+from replay.play.load.section import draw
 from replay.play.load.think import think_rng
-from replay.play.load.trace import Arrival
-from replay.play.play import Play
-from replay.play.repetition import repeat_conversation, repetition_mark
-from replay.play.turn_schedule import Pacer
+from replay.play.play import Pacer, Play, repeat_conversation, repetition_mark
 
 PlayIt = Callable[[Play, Pacer], Coroutine[object, object, None]]
 

@@ -17,7 +17,7 @@ from replay.core.errors import ReplayError
 from replay.load.counting import Counts
 from replay.load.inputs import LoadInputs
 from replay.load.level_worker import CountReport
-from replay.play.first_failure import gather_or_cancel
+from replay.play.event_loop import gather_or_cancel
 from replay.play.load.level import Level, LevelOutcome, together
 from replay.store.store import RunStore
 from replay.workers.failure_counts import shared_memory

@@ -1,8 +1,14 @@
-"""What is played: a conversation, with a system, under a policy."""
+"""
+What is played: a conversation, with a system, under a policy, maybe several times; and when its turns are
+due.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Protocol
 
 from msgspec.structs import replace
 
@@ -76,3 +82,45 @@ class Play:
     def first_depth(self) -> int:
         """Depth of the first turn without a record."""
         return self.conversation.asked_from + len(self.records)
+
+
+_LIKE_A_REPETITION = re.compile(r"(~+)[0-9]+\Z")
+
+
+def repetition_mark(ids: Iterable[str]) -> str:
+    """
+    Return the separator between a conversation's id and the number of its repetition.
+
+    It is ``~``, repeated until no id of the data, *ids*, can be taken for a repetition's.
+    """
+    taken = (len(found[1]) for name in ids if (found := _LIKE_A_REPETITION.search(name)))
+    return "~" * (max(taken, default=0) + 1)
+
+
+def repetition_id(id: str, repetition: int, mark: str = "~") -> str:
+    """
+    Return the id of a *repetition* (from 1) of the conversation *id*, as ``album~2``; the first keeps *id*.
+
+    *mark* is the separator that ``repetition_mark`` returns.
+    """
+    return id if repetition == 1 else f"{id}{mark}{repetition}"
+
+
+def repeat_conversation(conversation: Conversation, repetition: int, mark: str = "~") -> Conversation:
+    """Return *conversation* under its ``repetition_id``. All else is shared with *conversation*."""
+    if repetition == 1:
+        return conversation
+    return replace(conversation, id=repetition_id(conversation.id, repetition, mark))
+
+
+class Pacer(Protocol):
+    """The pace of one conversation."""
+
+    async def next_due(self, depth: int, due: float | None, done: float | None) -> float | None:
+        """
+        Wait until the turn at *depth* is due, and return the moment it was due; None ends the conversation.
+
+        *due* and *done* are the moments when the turn before was due and over, on the player's clock;
+        None before the first.
+        """
+        ...

@@ -3,26 +3,33 @@
 conversational question answering).
 
 Always, valid or not, so that a wrong answer earlier on can't break a question. With ``mode: resolve`` its
-mentions are put as what they refer to in the gold history; with ``prefix`` a short clause from the
-previous gold answer stands in front (``replay.policies.lead_in``); ``both`` does both. The history shown
-is gold too, where the caller sends it; where the *system* keeps the history this is the only
-gold-anchored policy that still works, because the gold information travels in the question.
+mentions are put as what they refer to in the gold history; with ``prefix`` a short clause from the previous
+gold answer stands in front; ``both`` does both. The history shown is gold too, where the caller sends it;
+where the *system* keeps the history this is the only gold-anchored policy that still works, because the
+gold information travels in the question.
+
+The person who asks with such a clause takes up what was said, as people do: a sentence stands as it is
+("She was born in Port Ellis. What is it known for?"), a fragment before a colon ("In Port Ellis: What is it
+known for?").
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, Literal
 
-from replay.core.conversation import Conversation
+from replay.core.conversation import CANNOT_ANSWER, Conversation
 from replay.core.drift_evidence import Drift
 from replay.core.history import PlayedTurn, gold_history
 from replay.core.record import Edit
 from replay.core.settings.plugins import NestedChoice
 from replay.coreference.drift import DriftDetector
-from replay.policies.lead_in import PREFIX_WORDS, lead_in
+from replay.coreference.reading.clauses import capped, is_clause, sentences
+from replay.coreference.reading.substitution import capitalized
+from replay.coreference.reading.words import FUNCTION_WORDS, words
 from replay.policies.policy import PlannedTurn
 from replay.policies.rewriter import (
     Rewriter,
@@ -30,6 +37,45 @@ from replay.policies.rewriter import (
     build_rewriter,
     resolved_question,
 )
+
+PREFIX_WORDS = 15
+
+_UNKNOWN = frozenset(
+    {
+        CANNOT_ANSWER.lower(), "i don't know", "i do not know", "unknown", "unanswerable", "not known", "n/a",
+        "none", "no answer", "no response",
+    }
+)  # fmt: skip
+"""How data sets write that there is no answer."""
+_SAYS_NOTHING = FUNCTION_WORDS | {"yes", "yeah", "nope", "sure", "ok", "okay", "maybe", "perhaps", "correct"}
+# Bounded, since each line of a long run of empty ones would be looked through to its end.
+_MARKUP = re.compile(r"^\s{0,99}+(?:#+|[-*•]|\d+[.)])\s+|\*\*|__|`", re.MULTILINE)
+
+
+def lead_in(answer: str | None, max_words: int) -> str:
+    """
+    Return the part of *answer* to put before the next question, with a space at its end; may be empty.
+
+    It is the first sentence that says more than yes or no, cut to *max_words* words: where a clause ends, or
+    else after a word, with dots. An unknown answer gives an empty text.
+    """
+    text = _MARKUP.sub("", answer or "").strip()
+    if not text or text.lower().rstrip(".!") in _UNKNOWN:
+        return ""
+    for sentence in sentences(text):
+        if any(word not in _SAYS_NOTHING for word in words(sentence)):
+            short = capped(sentence, max_words).rstrip(".!?") or _broken_off(sentence, max_words)
+            end = "" if short.endswith("...") else "." if is_clause(short) else ":"
+            return f"{capitalized(short)}{end} " if short else ""
+    return ""
+
+
+def _broken_off(sentence: str, max_words: int) -> str:
+    kept = sentence.split()[:max_words]
+    while len(kept) > 1 and kept[-1].lower() in FUNCTION_WORDS:
+        kept.pop()
+    return " ".join(kept).rstrip(",;:.(") + " ..."
+
 
 AugmentMode = Literal["resolve", "prefix", "both"]
 

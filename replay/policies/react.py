@@ -66,7 +66,7 @@ class ReactPolicy:
         seen = SeenOccasion(
             occasion="drifted", evidence=f"{100 * drift.probability:.0f} % likely to have drifted"
         )
-        return _with_words(planned, await self._word(conversation, depth, played, seen, drift))
+        return _with_words(planned, await self.follow_up(conversation, depth, played, seen, drift))
 
     async def plan_again(
         self, conversation: Conversation, depth: int, played: Sequence[PlayedTurn], done: Intervention
@@ -104,16 +104,6 @@ class ReactPolicy:
         return None
 
     async def follow_up(
-        self,
-        conversation: Conversation,
-        depth: int,
-        played: Sequence[PlayedTurn],
-        seen: SeenOccasion,
-        drift: Drift | None,
-    ) -> Intervention:
-        return await self._word(conversation, depth, played, seen, drift)
-
-    async def _word(
         self,
         conversation: Conversation,
         depth: int,

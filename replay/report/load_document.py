@@ -7,20 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from replay.report import load_tables
 from replay.report.columns import NONE, Layout, TextColumn
 from replay.report.document import ItemList, Paragraph, ReportDocument, ReportSection, Table, notes_section
-from replay.report.load_tables import (
-    brief_columns,
-    depth_columns,
-    duration_columns,
-    error_columns,
-    generator_columns,
-    level_columns,
-    milliseconds,
-    number,
-    score_columns,
-    series_columns,
-)
 from replay.report.numbers import count_text
 from replay.report.run_document import failures_sections
 from replay.report.run_tables import percent
@@ -54,7 +43,10 @@ def load_document(
         )
     title = _title(summary)
     shown = _section(
-        title, (lambda _: level_columns(levels)) if full else (lambda one: brief_columns(summary, one))
+        title,
+        (lambda _: load_tables.level_columns(levels))
+        if full
+        else (lambda one: load_tables.brief_columns(summary, one)),
     )
     limits = limit_sentences(summary)
     sections = [shown, *([ReportSection(name="limits", blocks=[Paragraph(limits)])] if limits else [])]
@@ -76,33 +68,33 @@ def _section(
 def _every_table(summary: LoadSummary, bars: bool) -> Iterator[ReportSection]:
     levels, series = summary.levels, summary.series
     if any(level.total.answered for level in levels):
-        yield _section("Durations of answers", lambda _: duration_columns(levels))
+        yield _section("Durations of answers", lambda _: load_tables.duration_columns(levels))
     if summary.score_units and any(level.groups for level in levels):
         yield _scores(summary)
     several = len({group.group for level in levels for group in level.groups}) > 1
     for level in levels:
         for group in level.groups:
             title = f"By depth at {level.played.name}" + (f": {group.group}" if several else "")
-            columns = lambda layout, of=group: depth_columns(of, summary, layout)  # noqa: E731
+            columns = lambda layout, of=group: load_tables.depth_columns(of, summary, layout)  # noqa: E731
             yield _section(title, columns, name="depth table")
     if series:
-        title = f"Over time, in steps of {number(series.bucket_s)} s"
-        yield _section(title, lambda _: series_columns(series, bars=bars))
+        title = f"Over time, in steps of {load_tables.number(series.bucket_s)} s"
+        yield _section(title, lambda _: load_tables.series_columns(series, bars=bars))
     if any(level.played.generators for level in levels):
-        yield _section("Who offered the load", lambda _: generator_columns(levels))
+        yield _section("Who offered the load", lambda _: load_tables.generator_columns(levels))
     if any(level.errors for level in levels):
-        yield _section("Errors", lambda _: error_columns(levels))
+        yield _section("Errors", lambda _: load_tables.error_columns(levels))
 
 
 def _scores(summary: LoadSummary) -> ReportSection:
-    return _section("Scores", lambda layout: score_columns(summary, layout), name="scores")
+    return _section("Scores", lambda layout: load_tables.score_columns(summary, layout), name="scores")
 
 
 def _title(summary: LoadSummary) -> str:
     profile = summary.load.get("profile")
     ended = max(level.played.ended_s for level in summary.levels)
     what = f"{count_text(len(summary.levels), 'level')}, {count_text(summary.turns, 'turn')}"
-    return f"Load{f', {profile}' if profile else ''}: {what} in {number(ended)} s"
+    return f"Load{f', {profile}' if profile else ''}: {what} in {load_tables.number(ended)} s"
 
 
 def _brief_notes(summary: LoadSummary) -> ReportSection:
@@ -163,8 +155,10 @@ def _value(goal: ObjectiveResult) -> str:
     if goal.value is None:
         return "nothing measured"
     if goal.key == "errors":
-        return f"{number(100 * goal.value)} %"
-    return f"{number(goal.value)} s" if goal.key.endswith("_s") else number(goal.value)
+        return f"{load_tables.number(100 * goal.value)} %"
+    return (
+        f"{load_tables.number(goal.value)} s" if goal.key.endswith("_s") else load_tables.number(goal.value)
+    )
 
 
 def _notes(summary: LoadSummary) -> ReportSection:
@@ -193,7 +187,7 @@ def _notes(summary: LoadSummary) -> ReportSection:
         if source and source != "usage":
             said.append(f"tokens are counted from {source}, since the system doesn't say how many.")
     if good := summary.levels[0].goodput:
-        limits = ", ".join(f"{name} at most {number(s)} s" for name, s in good.limits_s.items())
+        limits = ", ".join(f"{name} at most {load_tables.number(s)} s" for name, s in good.limits_s.items())
         said.append(f"good: asks answered with {limits}.")
     if summary.outside:
         turns = count_text(summary.outside, "turn", ("belongs", "belong"))
@@ -278,14 +272,14 @@ def saturation_sentence(said: Saturation) -> str:
             "limit in the scenario that held the load back, and not the system."
         )
     where = f"{at.level}, the lowest level, or below it" if said.is_lowest else at.level
-    return f"Saturated at {where}: {number(at.throughput)} answers/s. {_further(at, beyond)}"
+    return f"Saturated at {where}: {load_tables.number(at.throughput)} answers/s. {_further(at, beyond)}"
 
 
 def _further(at: LevelComparison, beyond: LevelComparison) -> str:
     facts = [
-        f"{number(beyond.throughput)} ({100 * (beyond.throughput / at.throughput - 1):+.0f} %)",
-        f"a median response of {milliseconds(beyond.response_p50_s)} instead of "
-        f"{milliseconds(at.response_p50_s)} ms",
+        f"{load_tables.number(beyond.throughput)} ({100 * (beyond.throughput / at.throughput - 1):+.0f} %)",
+        f"a median response of {load_tables.milliseconds(beyond.response_p50_s)} instead of "
+        f"{load_tables.milliseconds(at.response_p50_s)} ms",
     ]
     if beyond.error_share > at.error_share:
         facts.append(f"{percent(beyond.error_share)} instead of {percent(at.error_share)} % failures")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from replay.report import run_tables, script_tables
 from replay.report.columns import LAYOUTS, TextColumn
 from replay.report.depth_charts import depth_figures
 from replay.report.document import (
@@ -28,31 +29,6 @@ from replay.report.findings import (
 )
 from replay.report.notes import conclusions, notes, without_passed_checks
 from replay.report.numbers import count_text
-from replay.report.recorded_tables import recorded_sections
-from replay.report.run_tables import (
-    by_group,
-    check_columns,
-    depth_columns,
-    gap_columns,
-    interval_note,
-    latency_lines,
-    names_in,
-    pass_columns,
-    repeat_spread_columns,
-    scale_note,
-    server_columns,
-    spread_columns,
-    study_columns,
-    total_columns,
-    turn_group_columns,
-)
-from replay.report.script_tables import (
-    SIMULATIONS_TITLE,
-    SURVIVAL_TITLE,
-    intervention_columns,
-    simulation_columns,
-    survival_columns,
-)
 from replay.report.trends import Trend, scales, trend_notes, with_trends
 from replay.scenario.assertions.findings import AssertionResult
 from replay.statistics.checks import Checks
@@ -99,14 +75,14 @@ def run_document(
         *_depths(report),
         *_turn_groups(report),
         *([ReportSection(name="conclusions", blocks=concluded)] if concluded and not report.gaps else []),
-        *(recorded_sections(report.recorded) if report.recorded else ()),
+        *(script_tables.recorded_sections(report.recorded) if report.recorded else ()),
         *(checks_sections(report.checks) if report.checks else ()),
     ]
     if report.survival:
-        survival = Table(columns=lambda layout: survival_columns(report.survival, layout))
-        sections.append(ReportSection(name="survival", title=SURVIVAL_TITLE, blocks=[survival]))
+        survival = Table(columns=lambda layout: script_tables.survival_columns(report.survival, layout))
+        sections.append(ReportSection(name="survival", title=script_tables.SURVIVAL_TITLE, blocks=[survival]))
     if report.gaps:
-        gaps = Table(columns=lambda layout: gap_columns(report.gaps, layout), signed=True)
+        gaps = Table(columns=lambda layout: run_tables.gap_columns(report.gaps, layout), signed=True)
         baselines = dict.fromkeys(gap.first.policy for gap in report.gaps)
         title_of_gaps = ("Against ", *_between(map(Name, baselines), "/"), ", on the same turns")
         sections.append(ReportSection(name="differences", title=title_of_gaps, blocks=[gaps, *concluded]))
@@ -117,7 +93,7 @@ def run_document(
         *(_people(report.people) if report.people else ()),
         *_server_times(report.server),
         *failures_sections(report.failures),
-        notes_section([scale_note(table), interval_note(table)], notes(report)),
+        notes_section([run_tables.scale_note(table), run_tables.interval_note(table)], notes(report)),
         signatures_section({**{n: c.signature for n, c in table.columns.items()}, **report.signatures}),
     ]
     return ReportDocument(title=(Name(title),), sections=sections)
@@ -131,7 +107,7 @@ def _between(parts: Iterable[str], mark: str) -> Iterator[str]:
 
 def _totals(report: Report) -> list[TextColumn]:
     """Return a row for each system and policy, each score with its trend."""
-    system, policy, turns, *others = total_columns(report.table)
+    system, policy, turns, *others = run_tables.total_columns(report.table)
     count = len(report.table.columns)
     return [system, policy, turns, *with_trends(others[:count], report.table), *others[count:]]
 
@@ -146,11 +122,11 @@ def _depths(report: Report) -> Iterator[ReportSection]:
     is_long = sum(len(group.rows) for group in table.groups) > LONG
     for one in table.groups:
         depths = Table(
-            columns=lambda layout, one=one: depth_columns(one, table, layout),  # type: ignore[misc]
+            columns=lambda layout, one=one: run_tables.depth_columns(one, table, layout),  # type: ignore[misc]
             total=True,
             trend=Trend(group=one, table=table, scales=known),
         )
-        latency = latency_lines(one.total)
+        latency = run_tables.latency_lines(one.total)
         yield ReportSection(
             name="depth table",
             lead="By depth: ",
@@ -163,7 +139,7 @@ def _depths(report: Report) -> Iterator[ReportSection]:
 def _turn_groups(report: Report) -> Iterator[ReportSection]:
     for one in report.turn_groups:
         groups = Table(
-            columns=lambda layout, one=one: turn_group_columns(one, report.table, layout),  # type: ignore[misc]
+            columns=lambda layout, one=one: run_tables.turn_group_columns(one, report.table, layout),  # type: ignore[misc]
             named=3,
         )
         yield ReportSection(
@@ -173,9 +149,9 @@ def _turn_groups(report: Report) -> Iterator[ReportSection]:
 
 def checks_sections(checks: Checks) -> Iterator[ReportSection]:
     """Yield the counts of *checks*, with why some could not be looked at, and the first that failed."""
-    groups = by_group(checks)
+    groups = run_tables.by_group(checks)
     reasons = [f"{group}: {line}" for group, rows in groups.items() for line in unchecked_lines(rows)]
-    counts = Table(columns=lambda layout: check_columns(checks), named=3)
+    counts = Table(columns=lambda layout: run_tables.check_columns(checks), named=3)
     yield ReportSection(
         name="checks", title="Checks", blocks=[counts, *([ItemList(reasons)] if reasons else [])]
     )
@@ -186,7 +162,7 @@ def checks_sections(checks: Checks) -> Iterator[ReportSection]:
 
 def _interventions(found: Sequence[GroupInterventions]) -> Iterator[ReportSection]:
     for one in found:
-        table = Table(columns=lambda layout, one=one: intervention_columns(one), total=True)  # type: ignore[misc]
+        table = Table(columns=lambda layout, one=one: script_tables.intervention_columns(one), total=True)  # type: ignore[misc]
         yield ReportSection(
             name="interventions", title=(*group_title(one.group), ": interventions"), blocks=[table]
         )
@@ -194,8 +170,8 @@ def _interventions(found: Sequence[GroupInterventions]) -> Iterator[ReportSectio
 
 def _simulations(found: Sequence[GroupSimulations]) -> Iterator[ReportSection]:
     if found:
-        table = Table(columns=lambda layout: simulation_columns(found), named=2)
-        yield ReportSection(name="simulations", title=SIMULATIONS_TITLE, blocks=[table])
+        table = Table(columns=lambda layout: script_tables.simulation_columns(found), named=2)
+        yield ReportSection(name="simulations", title=script_tables.SIMULATIONS_TITLE, blocks=[table])
 
 
 SERVER_NOTE = (
@@ -212,14 +188,17 @@ def _server_times(found: Sequence[GroupServerTimes]) -> Iterator[ReportSection]:
             said.append(
                 f"{one.group}: {left_out} left out: no number, below 0, or longer than the whole ask."
             )
-        table = Table(columns=lambda layout, one=one: server_columns(one), total=True)  # type: ignore[misc]
+        table = Table(columns=lambda layout, one=one: run_tables.server_columns(one), total=True)  # type: ignore[misc]
         title = (*group_title(one.group), ": server times")
         yield ReportSection(name="server times", title=title, blocks=[table], remarks=said)
 
 
 def _repeats(repeats: RepeatNumbers) -> Iterator[ReportSection]:
     for group in dict.fromkeys(row.group for row in repeats.spread):
-        for what, columns in (("pass^k", pass_columns), ("spread between plays", repeat_spread_columns)):
+        for what, columns in (
+            ("pass^k", run_tables.pass_columns),
+            ("spread between plays", run_tables.repeat_spread_columns),
+        ):
             table = Table(columns=lambda layout, of=columns, group=group: of(repeats, group, layout))  # type: ignore[misc]
             if table.columns(LAYOUTS[0]):
                 title = (*group_title(group), f": {what}")
@@ -238,7 +217,10 @@ def study_section(table: HumanTable) -> ReportSection:
     blocks: list[Block] = [PlainLines(["nothing yet"])]
     if table.rows:
         rows = table.rows[:MOST_STUDY_ROWS]
-        columns = Table(columns=lambda layout: list(study_columns(table, rows)), named=names_in(table))
+        columns = Table(
+            columns=lambda layout: list(run_tables.study_columns(table, rows)),
+            named=run_tables.names_in(table),
+        )
         more = len(table.rows) - MOST_STUDY_ROWS
         rest = (
             [PlainLines([f"{count_text(more, 'more row')}; --json and --html have them"])] if more > 0 else []
@@ -278,7 +260,7 @@ def spread_document(
             title=group_title(group),
             blocks=[
                 Table(
-                    columns=lambda layout, group=group: spread_columns(  # type: ignore[misc]
+                    columns=lambda layout, group=group: run_tables.spread_columns(  # type: ignore[misc]
                         [row for row in rows if row.group == group], each, layout
                     )
                 )

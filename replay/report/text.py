@@ -1,7 +1,7 @@
 """
 A document in a terminal or a pipe.
 
-A terminal gets sparklines and colour, see ``replay.report.terminal``. Everything else gets ASCII, as far as
+A terminal gets sparklines and colour, see ``replay.report.trends``. Everything else gets ASCII, as far as
 it is ours, so that a pipe with a modest encoding can take it.
 """
 
@@ -37,8 +37,7 @@ from replay.report.printing import (
     shorten,
 )
 from replay.report.run_document import run_document
-from replay.report.terminal import coloured_difference, has_person, print_trends, trend_note
-from replay.report.trends import Trend
+from replay.report.trends import Trend, coloured_difference, has_person, print_trends, trend_note
 from replay.statistics.failure_reasons import FailureReason
 from replay.statistics.load.load_summary import LoadSummary
 from replay.statistics.run_comparison import ComparisonReport

@@ -25,9 +25,8 @@ from replay.results.verdict_columns import JUDGED, judged_of, turn_cases
 from replay.scenario.judge_section import build_panel
 from replay.scenario.part_builder import PartBuilder
 from replay.scenario.reading import read_choices
-from replay.scorers.judges.dry_run import estimate
 from replay.scorers.judges.judge import Value
-from replay.scorers.judges.judging import ONCE_PER_DIALOGUE, judge_all, ready_cases
+from replay.scorers.judges.judging import ONCE_PER_DIALOGUE, estimate, judge_all, ready_cases
 from replay.scorers.judges.panel import Panel, Verdict
 from replay.scorers.judges.tally import FlagCount, JudgeSummary, spread_of
 from replay.scorers.scorer import Unscored

@@ -22,7 +22,7 @@ from replay.core.history import PlayedTurn
 from replay.core.record import TurnRecord
 from replay.core.uncancellable import in_thread
 from replay.coreference.service.service import out_of_the_way
-from replay.play.first_failure import first_failure, gather_or_cancel
+from replay.play.event_loop import first_failure, gather_or_cancel
 from replay.play.play import Play
 from replay.play.turn_record import played_turn, unasked_turn
 from replay.policies.policy import Policy, asking

@@ -318,8 +318,7 @@ class _Play:
 
 def _scores(name: str, answers: Sequence[str], references: tuple[str, ...]) -> list[float]:
     from replay.scorers.fuzzy import fuzzy
-    from replay.scorers.rouge_l import rouge_l
-    from replay.scorers.token_f1 import f1
+    from replay.scorers.word_overlap import f1, rouge_l
 
     makers: Mapping[str, Callable[[], ReferenceScore]] = {"f1": f1, "rouge_l": rouge_l, "fuzzy": fuzzy}
     scorer = makers[name]()

@@ -21,8 +21,7 @@ from dataclasses import replace
 import msgspec
 
 from replay.core.decoding import convert_to
-from replay.play.play import Play
-from replay.play.repetition import repeat_conversation, repetition_id, repetition_mark
+from replay.play.play import Play, repeat_conversation, repetition_id, repetition_mark
 from replay.scenario.sections import Scenario
 from replay.store.page_queries import RunBrowser
 from replay.store.reader import RunReader

@@ -10,8 +10,7 @@ from replay.results.play_events import kept_answers_remarks, lost_remarks, rerun
 from replay.results.resolver_asks import resolver_remarks
 from replay.results.run_data import data_remarks
 from replay.results.versions import played_by, version_remarks
-from replay.scorers.judges.notes import remarks
-from replay.scorers.judges.tally import JudgeSummary
+from replay.scorers.judges.tally import JudgeSummary, remarks
 from replay.store.store import RunStore
 
 

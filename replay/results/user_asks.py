@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from replay.core.asking.tally import CHARACTERS_PER_TOKEN
+from replay.policies.policy import ViewedPolicy
 from replay.policies.react import ReactPolicy
 from replay.policies.simulate import SimulatePolicy
-from replay.policies.viewed import ViewedPolicy
 from replay.scenario.assembly import Assembly
 from replay.users.llm import LlmUser
 from replay.users.user import ATTEMPTS, PeopleUser

@@ -19,7 +19,7 @@ from time import perf_counter, time
 from replay.core.logs import log_event
 from replay.core.uncancellable import in_thread
 from replay.play.engine import SharedIterator
-from replay.play.first_failure import first_failure
+from replay.play.event_loop import first_failure
 from replay.play.load.level import share_of
 from replay.play.play import Play
 from replay.results.cluster_loss import lost_sessions, lost_turn
@@ -33,8 +33,7 @@ from replay.runs.remaining_plays import left_of, remaining_plays
 from replay.scenario.assembly import Assembly
 from replay.store.schema import Row, record_row, row_record
 from replay.store.store import RunStore
-from replay.workers.cluster.actor_handle import ActorHandle, ActorLostError
-from replay.workers.cluster.actor_pool import ActorPool, open_actor_pool
+from replay.workers.cluster.actor_pool import ActorHandle, ActorLostError, ActorPool, open_actor_pool
 from replay.workers.cluster.coordinator import LimitShares, RecordReceiver
 from replay.workers.job import WorkerJob, workers_within_limits
 from replay.workers.status import WorkerProgress, WorkerStatus

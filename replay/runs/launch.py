@@ -1,20 +1,28 @@
 """
-Starts runs and goes on with interrupted ones: from a scenario to a scored run.
+Starts runs and goes on with interrupted ones, from a scenario to a scored run: a new run's folder, what its
+database says of it from the beginning, and whether the program shows how far it has come (in a notebook, or
+where it asks for it).
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+import platform
+import re
+import sys
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
 from functools import partial, wraps
 from pathlib import Path
 from typing import Any, ParamSpec, TypeAlias, TypeVar
+from uuid import uuid4
 
 from replay import __version__
 from replay.core.errors import ReplayError, RunError
 from replay.core.logs import logging_run
 from replay.core.safety.code_gate import code_may_run
-from replay.core.safety.provenance import check_consent
+from replay.core.safety.provenance import check_consent, remember
 from replay.core.settings.in_memory import with_names
 from replay.core.settings.plugin_bugs import in_short
 from replay.core.uncancellable import in_thread, stoppable
@@ -25,16 +33,101 @@ from replay.results.run import Run
 from replay.results.run_data import DATA_IS_READ, compare_data, resume_command
 from replay.results.telemetry import export_status
 from replay.results.versions import played_by, this_version, version_remarks
-from replay.runs.finalize import finalizing
-from replay.runs.new_run import new_store
-from replay.runs.playing import play_and_score
-from replay.runs.progress_display import progress_display
-from replay.scenario.assembly import assemble
+from replay.runs.playing import finalizing, play_and_score
+from replay.scenario.assembly import Assembly, assemble
 from replay.scenario.in_memory import in_plain_form
 from replay.scenario.reading import ScenarioFile, parse_scenario, read_scenario, with_cluster, with_workers
 from replay.scenario.sections import Workers
 from replay.scenario.shipped import find_scenario
 from replay.store.store import RunStore
+
+
+def new_store(assembly: Assembly, runs: Path) -> RunStore:
+    """
+    Create a run below *runs*, and return its database, open for writing.
+
+    Raises:
+        RunError: its folder can't be made.
+    """
+    file, scenario = assembly.file, assembly.file.scenario
+    facts: dict[str, Any] = {
+        "id": uuid4().hex,
+        "scenario": {"text": file.text, "source": file.source, "folder": str(file.folder)},
+        "name": scenario.name,
+        "seed": scenario.seed,
+        "begun": datetime.now(UTC).isoformat(timespec="milliseconds"),
+        "version": __version__,
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "systems": [system.name for system in assembly.systems],
+        "policies": {label: policy.signature for label, policy in assembly.policies.items()},
+        "histories": _histories(assembly),
+        "keeps_history": [one.name for one in assembly.systems if one.adapter.history == "server"],
+        "tools": {system.name: system.tools.signature for system in assembly.systems if system.tools},
+        "ask": scenario.data.ask,
+        "load": assembly.load.model_dump(mode="json") if assembly.load else None,
+    }
+    stem = f"{re.sub(r' +', '-', scenario.name)}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
+    for attempt in range(1, 1000):
+        folder = runs / (stem if attempt == 1 else f"{stem}-{attempt}")
+        try:
+            store = RunStore.create(folder, facts, scenario.play.durability, has_turn_key=not assembly.load)
+        except RunError as error:
+            # Not looked at before: another run that begins in the same second may come between.
+            if not isinstance(error.__cause__, FileExistsError):
+                raise
+        else:
+            remember(facts)
+            return store
+    raise RunError(f'"{runs}" holds too many runs called "{stem}"')
+
+
+def _histories(assembly: Assembly) -> dict[str, dict[str, str]]:
+    """By system and policy, which answers stood in the history that the system saw."""
+    return {
+        system.name: {
+            label: "own" if system.adapter.history == "server" or policy.history == "own" else "gold"
+            for label, policy in assembly.policies.items()
+        }
+        for system in assembly.systems
+    }
+
+
+def in_notebook() -> bool:
+    """
+    Return whether this runs in a notebook's kernel (Jupyter, VS Code, Colab); False for IPython on a
+    terminal.
+    """
+    ipython = sys.modules.get("IPython")  # whoever is in a notebook has it; nobody else is to wait for it
+    return getattr(ipython.get_ipython(), "kernel", None) is not None if ipython else False
+
+
+@contextmanager
+def progress_display(observer: Observer | None, progress: bool | None) -> Iterator[Observer | None]:
+    """
+    Yield the observer that is to be told how far a run has come, or None.
+
+    Args:
+        observer: Yielded as it is, if given.
+        progress: True to show progress, False not to; None shows it in a notebook alone, and only without an
+            *observer*.
+
+    Raises:
+        ValueError: there is an *observer*, and *progress* is true as well.
+    """
+    if observer is not None and progress:
+        raise ValueError("observer and progress=True: give one of them; an observer can show what it likes")
+    notebook = in_notebook()
+    if observer is not None or not (notebook if progress is None else progress):
+        yield observer
+        return
+    from replay.core.terminal import unwrap_stream
+    from replay.report.printing import VisibleConsole
+    from replay.runs.progress import NotebookCell, RunProgress
+
+    with RunProgress(VisibleConsole(unwrap_stream(sys.stderr)), NotebookCell() if notebook else None) as told:
+        yield told
+
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -19,7 +19,7 @@ from time import perf_counter, time
 from replay.core.errors import RunStoppedError
 from replay.core.logs import log_event
 from replay.core.uncancellable import in_thread
-from replay.play.first_failure import gather_or_cancel
+from replay.play.event_loop import gather_or_cancel
 from replay.results.play_events import keep_lost_worker
 from replay.results.rerun_plan import Rerun
 from replay.results.versions import keep_version

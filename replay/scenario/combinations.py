@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from replay.core.expectation import ALL_CHECKS
 from replay.core.settings.in_memory import PLACE, is_in_memory
 from replay.play.play import System
-from replay.policies.policy import Policy
-from replay.policies.viewed import ViewedPolicy
+from replay.policies.policy import Policy, ViewedPolicy
 from replay.scenario.part_builder import PartBuilder
 from replay.scenario.reading import ScenarioFile
 

@@ -14,8 +14,8 @@ from replay.core.expectation import Expectation
 from replay.core.settings.faults import nearest
 from replay.scenario.assembly import Assembly
 from replay.scenario.reading import add_lines
-from replay.scorers.checks.judged import JudgedValue, Rubric
 from replay.scorers.checks.kinds import check_of, columns_of, is_column
+from replay.scorers.checks.known import JudgedValue, Rubric
 from replay.scorers.scorer import CheckedScorer
 
 

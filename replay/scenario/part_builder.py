@@ -35,8 +35,7 @@ from replay.coreference.service.service import CoreferenceService, ResolverChoic
 from replay.datasets.loading import expand
 from replay.datasets.reader import Reader
 from replay.play.play import System
-from replay.policies.policy import Policy
-from replay.policies.viewed import ViewedPolicy
+from replay.policies.policy import Policy, ViewedPolicy
 from replay.scenario.answer_caching import answer_cache, open_disk_cache
 from replay.scenario.sections import DataSection, DriftSection, SystemSection
 from replay.scorers.observing import smoke_test

@@ -1,25 +1,32 @@
 """
-``bertscore``: how well the word pieces of answer and reference match in a language model's space (Zhang
-et al., 2020, *BERTScore: Evaluating Text Generation with BERT*), through the bert-score package.
+``bertscore``: how well the word pieces of answer and reference match in a language model's space (Zhang et
+al., 2020, *BERTScore: Evaluating Text Generation with BERT*), through the bert-score package. ``coverage``:
+whether every sentence of the reference is said somewhere in the answer: the worst covered reference
+sentence's best BERTScore F1 with a sentence of the answer, and the share of answers where that is adequate.
 
-Needs the extra ``neural``. All turns of a run are scored together, and scorers that differ in ``part``
-alone share one model and one computation.
+Both need the extra ``neural``. All turns of a run are scored together, and scorers that differ in ``part``
+alone share one model and one computation. Sentences are told apart by spaCy's sentencizer, which goes by
+punctuation, so "Dr. Who" is two.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from replay.core.record import TurnRecord
 from replay.scorers.answer_text import DECLINING_PATTERNS
 from replay.scorers.bertscore_model import DIGITS, BertScores, Pair, bert_model
-from replay.scorers.neural_extra import check_batch_size, model_name, model_place
-from replay.scorers.reference_score import ReferenceScore, best_pair, declined_score, texts_of
+from replay.scorers.neural_extra import check_batch_size, encodable, model_name, model_place, neural_module
+from replay.scorers.reference_score import MeanOfTurns, ReferenceScore, best_pair, declined_score, texts_of
 from replay.scorers.scorer import Unscored
+
+if TYPE_CHECKING:
+    from spacy.language import Language
+
 
 Part = Literal["precision", "recall", "f1"]
 
@@ -160,7 +167,7 @@ def bertscore(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class IdfBertScore:
+class IdfBertScore(MeanOfTurns):
     """BERTScore with the idf of the whole run's references."""
 
     plain: ReferenceScore
@@ -169,10 +176,6 @@ class IdfBertScore:
     part: Part
     references: Mapping[tuple[str, int], tuple[str, ...]] | None = None
     """Those of each turn of the data, once the run was surveyed."""
-
-    @property
-    def is_mean(self) -> bool:
-        return True
 
     @property
     def is_neural(self) -> bool:
@@ -203,9 +206,99 @@ class IdfBertScore:
         weighed = partial(_part_of, self.settings, self.part, idf_references=references)
         return replace(self.plain, score=best_pair(weighed)).observe(records)
 
-    def combine(self, observed: Iterable[float]) -> float:
-        return self.plain.combine(observed)
-
     @property
     def signature(self) -> str:
         return self.plain.signature
+
+
+def worst_covered(scores: Sequence[Sequence[float]]) -> float:
+    """
+    Return the least over reference sentences of the best score with a sentence of the answer.
+
+    *scores* has a row for each sentence of the answer and a column for each of the reference.
+    ``worst_covered([[0.9, 0.2], [0.3, 0.6]])`` is 0.6.
+    """
+    return min(max(row[position] for row in scores) for position in range(len(scores[0])))
+
+
+def sentences(text: str, language: str = "en") -> list[str]:
+    """Return the sentences of *text* by its punctuation, without blank ones."""
+    found = [sentence.text.strip() for sentence in _sentencizer(language)(encodable(text)).sents]
+    return [sentence for sentence in found if sentence]
+
+
+@lru_cache(maxsize=4)
+def _sentencizer(language: str) -> Language:
+    pipeline: Language = neural_module("spacy", "coverage").blank(language)
+    pipeline.add_pipe("sentencizer")
+    pipeline.max_length = 10**9  # a limit for parsers' memory
+    return pipeline
+
+
+def _covered(settings: BertSettings, threshold: float | None, pairs: Sequence[Pair]) -> list[float]:
+    split = {
+        text: sentences(text, settings.lang) for text in dict.fromkeys(t for pair in pairs for t in pair)
+    }
+    wanted = [(one, other) for answer, gold in pairs for one in split[answer] for other in split[gold]]
+    f1 = {
+        pair: scores.f1
+        for pair, scores in zip(wanted, settings.score(wanted), strict=True)
+        if scores is not None  # always: nothing weighs nothing without idf
+    }
+    found = [
+        worst_covered([[f1[one, other] for other in split[gold]] for one in split[answer]])
+        if split[answer] and split[gold]
+        else float(not split[answer] and not split[gold])
+        for answer, gold in pairs
+    ]
+    return found if threshold is None else [float(one >= threshold) for one in found]
+
+
+def coverage(
+    threshold: float | None = 0.85,
+    model: str = "roberta-large",
+    num_layers: int | None = None,
+    rescale: bool = False,
+    lang: str = "en",
+    batch_size: int = 64,
+    device: str | None = None,
+    answerable_only: bool = False,
+    declining: tuple[str, ...] = DECLINING_PATTERNS,
+    folder: Path = Path(),
+) -> ReferenceScore:
+    """
+    Return the scorer ``coverage``: share of answers that cover the best reference, in [0, 1].
+
+    With a threshold of None, the mean of the coverage itself. *lang* is spaCy's code of the language of
+    the sentences, and whose baseline *rescale* goes by.
+
+    Args:
+        threshold: How alike each sentence of the reference has to be to a sentence of the answer; with null
+            the score is that likeness.
+        model: A name on the Hugging Face hub, or a folder.
+        num_layers: The layer that is compared; the model's usual one by default.
+        rescale: Whether bert-score's baseline is taken off.
+        lang: The language, for sentences and the baseline.
+        batch_size: Pairs at a time.
+        device: As torch has it, ``cpu`` or ``cuda:1``; by default a GPU where there is one.
+    """
+    settings = BertSettings(
+        model=model,
+        num_layers=num_layers,
+        rescale=rescale,
+        lang=lang,
+        batch_size=batch_size,
+        device=device,
+        folder=folder,
+    )
+    if threshold is not None and not -1 <= threshold <= 1:
+        raise ValueError(f"threshold: {threshold} is not between -1 and 1")
+    return ReferenceScore(
+        name="coverage",
+        settings=f"bertscore-f1+max|threshold:{'none' if threshold is None else f'{threshold:g}'}"
+        f"|{settings.model_signature}|{settings.scale_signature}|sentences:{lang}",
+        score=best_pair(partial(_covered, settings, threshold)),
+        needs=("torch", "bert_score", "spacy"),
+        answerable_only=answerable_only,
+        declining=declining,
+    )

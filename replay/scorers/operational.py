@@ -13,10 +13,9 @@ its tokens are those that it was made of. Where retries were made, times are the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal
 
 from replay.core.record import TurnRecord
@@ -32,31 +31,28 @@ FROM_CACHE = Unscored(reason="answer from the cache")
 Measure = Literal["latency", "ttft", "prompt_tokens", "completion_tokens", "cost"]
 
 
-def _latency(record: TurnRecord) -> float | None:
-    return None if record.timing is None else record.timing.latency_s
-
-
-def _ttft(record: TurnRecord) -> float | None:
-    timing = record.timing
-    return None if timing is None or timing.first_token_s is None else timing.first_token_s - timing.sent_s
-
-
-def _prompt_tokens(record: TurnRecord) -> float | None:
-    return None if record.usage is None else record.usage.prompt_tokens
-
-
-def _completion_tokens(record: TurnRecord) -> float | None:
-    return None if record.usage is None else record.usage.completion_tokens
-
-
-_MEASURES: dict[Measure, tuple[Callable[[TurnRecord], float | None], str, str]] = {
-    "latency": (_latency, "s", "no latency in the record"),
-    "ttft": (_ttft, "s", "no time of a first token reported"),
-    "prompt_tokens": (_prompt_tokens, "tokens", "no prompt tokens reported"),
-    "completion_tokens": (_completion_tokens, "tokens", "no completion tokens reported"),
-    "cost": (attrgetter("cost_usd"), "usd", "no cost reported"),
+_UNITS: dict[Measure, tuple[str, str]] = {
+    "latency": ("s", "no latency in the record"),
+    "ttft": ("s", "no time of a first token reported"),
+    "prompt_tokens": ("tokens", "no prompt tokens reported"),
+    "completion_tokens": ("tokens", "no completion tokens reported"),
+    "cost": ("usd", "no cost reported"),
 }
-"""How a measure is read from a record, its unit, and why it may be missing."""
+"""The unit of a measure, and why it may be missing."""
+
+
+def read_measure(record: TurnRecord, measure: Measure) -> float | None:
+    """Return *measure* of the turn in its unit; None where the record doesn't say."""
+    timing, usage = record.timing, record.usage
+    match measure:
+        case "latency":
+            return None if timing is None else timing.latency_s
+        case "ttft":
+            return None if timing is None else timing.ttft_s
+        case "cost":
+            return record.cost_usd
+        case "prompt_tokens" | "completion_tokens":
+            return None if usage is None else getattr(usage, measure)
 
 
 def quantile_of(values: Iterable[float], share: float) -> float:
@@ -127,7 +123,7 @@ class Operational:
 
     @property
     def unit(self) -> str:
-        return _MEASURES[self.measure][1]
+        return _UNITS[self.measure][0]
 
     def observe(self, records: Sequence[TurnRecord]) -> list[float | Unscored]:
         return [self._observe(record) for record in records]
@@ -135,10 +131,10 @@ class Operational:
     def _observe(self, record: TurnRecord) -> float | Unscored:
         if (why := why_unanswered(record)) is not None:
             return why
-        read, unit, missing = _MEASURES[self.measure]
+        unit, missing = _UNITS[self.measure]
         if record.cached and unit != "tokens":
             return FROM_CACHE
-        value = read(record)
+        value = read_measure(record, self.measure)
         return Unscored(reason=missing) if value is None else float(value)
 
     def combine(self, observed: Iterable[float]) -> float:

@@ -36,8 +36,21 @@ PairScores = Callable[[Sequence[tuple[str, str]]], Sequence[float | Unscored]]
 """Takes pairs of an answer and a reference; gives a number for each, or why there is none."""
 
 
+class MeanOfTurns:
+    """A scorer whose number is the mean of its observations."""
+
+    __slots__ = ()
+
+    @property
+    def is_mean(self) -> bool:
+        return True
+
+    def combine(self, observed: Iterable[float]) -> float:
+        return mean(observed)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReferenceScore:
+class ReferenceScore(MeanOfTurns):
     """The mean over turns of what a formula gives for the answer and its references."""
 
     name: str
@@ -59,10 +72,6 @@ class ReferenceScore:
         check_patterns(self.declining)
 
     @property
-    def is_mean(self) -> bool:
-        return True
-
-    @property
     def is_neural(self) -> bool:
         return bool(self.needs)
 
@@ -81,9 +90,6 @@ class ReferenceScore:
         ]
         scores = iter(self.score([one for one in found if not isinstance(one, Unscored)], self.declining))
         return [one if isinstance(one, Unscored) else next(scores) for one in found]
-
-    def combine(self, observed: Iterable[float]) -> float:
-        return mean(observed)
 
     @property
     def signature(self) -> str:

@@ -9,12 +9,12 @@ counts within one text, over the answers of a conversation.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from replay.core.record import TurnRecord
 from replay.scorers.answer_text import words, words_signature
-from replay.scorers.reference_score import mean, why_unanswered
+from replay.scorers.reference_score import MeanOfTurns, why_unanswered
 from replay.scorers.scorer import Unscored
 
 NO_WORDS = Unscored(reason="no words in the answer")
@@ -24,7 +24,7 @@ _Run = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RepetitionScorer:
+class RepetitionScorer(MeanOfTurns):
     """Mean over turns of the share of runs of *length* words that were said before, in [0, 1]."""
 
     length: int = 4
@@ -32,10 +32,6 @@ class RepetitionScorer:
     def __post_init__(self) -> None:
         if self.length < 1:
             raise ValueError(f"length: {self.length} is not a positive whole number")
-
-    @property
-    def is_mean(self) -> bool:
-        return True
 
     @property
     def lower_is_better(self) -> bool:
@@ -68,9 +64,6 @@ class RepetitionScorer:
             repeated += run in said
             said.add(run)
         return repeated / len(runs)
-
-    def combine(self, observed: Iterable[float]) -> float:
-        return mean(observed)
 
     @property
     def signature(self) -> str:

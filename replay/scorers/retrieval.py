@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from replay.core.record import TurnRecord
-from replay.scorers.reference_score import mean, why_unanswered
+from replay.scorers.reference_score import MeanOfTurns, why_unanswered
 from replay.scorers.scorer import Unscored
 
 Relevance = Sequence[bool]
@@ -81,7 +81,7 @@ def _gain(found: Relevance, gold_count: int, k: int | None, discount: Callable[[
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RetrievalScorer:
+class RetrievalScorer(MeanOfTurns):
     """Mean over turns of one retrieval metric, in [0, 1]."""
 
     metric: Metric
@@ -93,10 +93,6 @@ class RetrievalScorer:
     def __post_init__(self) -> None:
         if self.k is not None and self.k < 1:
             raise ValueError(f"k: {self.k} is not a positive whole number")
-
-    @property
-    def is_mean(self) -> bool:
-        return True
 
     def observe(self, records: Sequence[TurnRecord]) -> list[float | Unscored]:
         reporting = self.reporting if self.reporting is not None else _reporting(records)
@@ -116,9 +112,6 @@ class RetrievalScorer:
         gold = set(record.gold_passages)
         found = relevance([passage.id for passage in record.passages], gold)
         return self.metric(found, len(gold), self.k)
-
-    def combine(self, observed: Iterable[float]) -> float:
-        return mean(observed)
 
     @property
     def signature(self) -> str:

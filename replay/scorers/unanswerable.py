@@ -22,8 +22,7 @@ from replay.core.conversation import CANNOT_ANSWER
 from replay.core.record import TurnRecord
 from replay.scorers.answer_text import DECLINING_PATTERNS, check_patterns, declines
 from replay.scorers.reference_score import ReferenceScore, Texts, questions_signature, texts_of
-from replay.scorers.resampling import resampled_shares, resampled_sums
-from replay.scorers.scorer import Unscored
+from replay.scorers.scorer import Unscored, resampled_shares, resampled_sums
 
 if TYPE_CHECKING:
     import numpy as np

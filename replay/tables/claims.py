@@ -13,8 +13,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from replay.core.errors import InputError
-from replay.scorers.judges.claim_scores import ClaimCounts, claims_in, count_claims, unsupported_claims
-from replay.scorers.judges.claims import LISTS as FOUND, ClaimsJudge
+from replay.scorers.judges.claims import (
+    LISTS as FOUND,
+    ClaimCounts,
+    ClaimsJudge,
+    claims_in,
+    count_claims,
+    unsupported_claims,
+)
 from replay.scorers.judges.judge import Case
 from replay.scorers.judges.panel import Panel, Verdict
 from replay.scorers.scorer import Unscored

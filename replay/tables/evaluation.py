@@ -24,7 +24,7 @@ from replay.report.columns import NONE, column, score_cells
 from replay.report.document import ReportDocument, ReportSection, Table, notes_section
 from replay.report.numbers import count_text
 from replay.report.run_document import signatures_section
-from replay.scorers.judges.claim_scores import ClaimCounts
+from replay.scorers.judges.claims import ClaimCounts
 from replay.scorers.scorer import Scorer, Unscored
 from replay.statistics.bootstrap import cluster_weights, resampled_means
 from replay.statistics.interval import METHOD_NAMES, Interval, interval
@@ -87,15 +87,15 @@ def _scorer(name: str, models: Models) -> Scorer[Any]:
     declining: Mapping[str, Any] = {"declining": ()}
     match name:
         case "Bleu Score":
-            from replay.scorers.sentence_bleu import sentence_bleu
+            from replay.scorers.bleu import sentence_bleu
 
             return sentence_bleu(**declining)
         case "Rouge-1":
-            from replay.scorers.rouge_n import rouge1
+            from replay.scorers.word_overlap import rouge1
 
             return rouge1(stemmer=True, **declining)
         case "Rouge-L":
-            from replay.scorers.rouge_l import rouge_l
+            from replay.scorers.word_overlap import rouge_l
 
             return rouge_l(stemmer=True, **declining)
         case "Similarity Score":

@@ -23,9 +23,8 @@ from replay.core.conversation import Conversation, Passage, Turn
 from replay.core.errors import DatasetError, InputError
 from replay.core.record import TurnRecord
 from replay.datasets.tables import DataTable, TableRow, read_table
-from replay.scorers.judges.dry_run import estimate
 from replay.scorers.judges.judge import RECORDED, Case, Level
-from replay.scorers.judges.judging import judge_all, ready_cases
+from replay.scorers.judges.judging import estimate, judge_all, ready_cases
 from replay.scorers.judges.panel import Panel, Verdict
 from replay.scorers.scorer import Unscored
 from replay.tables.rating_files import is_fed, recognizes_unieval, recognizes_usr

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from replay.scorers.bleu4 import Bleu4
+from replay.scorers.bleu import Bleu4
 from replay.scorers.operational import latency
-from replay.scorers.token_f1 import f1
+from replay.scorers.word_overlap import f1
 
 FILE = Path(__file__).parents[2] / "benchmarks" / "scoring.py"
 

@@ -233,7 +233,7 @@ def test_a_run_of_ones_own_is_gone_on_with_unasked(tmp_path, sent):
 def own(folder: Path) -> Path:
     """A run that this user began, with code among its scorers."""
     (folder / "talks.jsonl").write_text('{"id": "t", "turns": [{"id": "1", "question": "Who?"}]}')
-    (folder / "own.py").write_text("from replay.scorers.exact_match import em as Own")
+    (folder / "own.py").write_text("from replay.scorers.word_overlap import em as Own")
     (folder / "s.yaml").write_text(SCENARIO.replace("[f1, latency]", "[f1, 'own.py:Own']"))
     return play(folder / "s.yaml", runs=folder / "runs").folder
 

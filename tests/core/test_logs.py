@@ -23,7 +23,7 @@ from replay.core.logs import conversation_log, log_event, log_to, logging_run
 from replay.core.safety import redaction as known_secrets
 from replay.coreference.reading.resolver import Document
 from replay.coreference.service.service import CoreferenceService, ResolverChoice
-from replay.policies.gold import GoldPolicy
+from replay.policies.recorded import GoldPolicy
 from tests.cli.command import replay_cli, replay_process
 from tests.data_tables import from_table
 from tests.samples import Fake, play

@@ -12,7 +12,7 @@ from replay.core.settings.choice import Choice
 from replay.core.settings.plugins import available
 from replay.scenario.judge_section import build_panel
 from replay.scenario.part_builder import PartBuilder
-from replay.scorers.judges.variables import VARIABLES
+from replay.scorers.judges.prompt import VARIABLES
 from tests.scorers.judges.samples import panel
 
 TEXT = (Path(__file__).parents[2] / "docs" / "judges.md").read_text("utf-8")

@@ -12,7 +12,7 @@ from replay.core.drift_evidence import Reading
 from replay.core.settings.choice import Choice
 from replay.core.settings.plugins import build, load
 from replay.coreference.reading.mentions import find_mentions
-from replay.policies.lead_in import lead_in
+from replay.policies.augment import lead_in
 from replay.policies.policy import Policy
 from replay.policies.rewriter import RewriteRequest, build_rewriter
 from tests.samples import SINGER, detector

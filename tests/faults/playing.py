@@ -12,10 +12,9 @@ from replay.core.asking.retries import RetryPolicy
 from replay.core.conversation import Conversation
 from replay.core.errors import AdapterError
 from replay.core.record import TurnRecord
-from replay.play.play import Play, System
+from replay.play.play import Pacer, Play, System
 from replay.play.player import Player, PlayOptions
-from replay.play.turn_schedule import Pacer
-from replay.policies.gold import GoldPolicy
+from replay.policies.recorded import GoldPolicy
 from tests.samples import Recorded, conversation
 
 NAME = "library desk"

@@ -22,7 +22,7 @@ from replay.core.settings.plugins import available, load
 from replay.datasets.loading import read_conversations
 from replay.datasets.native import native_line
 from replay.datasets.reader import Reader
-from replay.play.load.trace import read_trace
+from replay.play.load.arrivals import read_trace
 from replay.scenario.assembly import assemble
 from replay.scenario.reading import read_scenario
 from replay.scorers.judges.reading import read_match, read_rating, read_yes_no

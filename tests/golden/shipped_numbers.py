@@ -39,11 +39,8 @@ from replay.datasets.native import native_line
 from replay.play.play import Play, System
 from replay.play.player import Player, PlayOptions
 from replay.policies.augment import AugmentPolicy
-from replay.policies.filter import FilterPolicy
-from replay.policies.gold import GoldPolicy
 from replay.policies.policy import Policy
-from replay.policies.pred import PredPolicy
-from replay.policies.replace import ReplacePolicy
+from replay.policies.recorded import FilterPolicy, GoldPolicy, PredPolicy, ReplacePolicy
 from replay.policies.rewrite import RewritePolicy
 from replay.policies.rewriter import SubstitutionRewriter
 from replay.scenario.reading import read_scenario

@@ -22,10 +22,7 @@ from replay.coreference.drift import DriftDetector
 from replay.coreference.reading.resolver import CharSpan
 from replay.coreference.service.service import CoreferenceService, ResolverChoice
 from replay.policies.augment import AugmentPolicy
-from replay.policies.filter import FilterPolicy
-from replay.policies.gold import GoldPolicy
-from replay.policies.pred import PredPolicy
-from replay.policies.replace import ReplacePolicy
+from replay.policies.recorded import FilterPolicy, GoldPolicy, PredPolicy, ReplacePolicy
 from replay.policies.rewrite import RewritePolicy
 from tests.samples import SINGER, Fake, detector, play
 

@@ -220,7 +220,7 @@ def test_only_these_files_import_what_the_extra_brings():
             f"replay/coreference/training/{name}.py": {"torch"}
             for name in ("export", "fit", "network", "train")
         },
-        "replay/scorers/coverage.py": {"spacy"},
+        "replay/scorers/bertscore.py": {"spacy"},
         "replay/synthesis/documents/prose.py": {"spacy"},
     }
 

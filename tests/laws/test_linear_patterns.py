@@ -13,12 +13,12 @@ from replay.coreference.reading.substitution import at_sentence_start
 from replay.coreference.reading.wordpiece import END, START, UNKNOWN, WordPiece
 from replay.coreference.reading.words import tokens
 from replay.coreference.service import quotes
-from replay.policies import lead_in
+from replay.policies import augment
 from replay.scorers import figures, fuzzy, same_facts
 from replay.scorers.answer_text import words
 from replay.scorers.checks import english
 from replay.scorers.checks.texts import AT_ONCE
-from replay.scorers.judges import rating, reading
+from replay.scorers.judges import reading
 from replay.study.pages.render import pieces
 from tests.scorers.checks.looking import look
 
@@ -34,14 +34,14 @@ READERS: dict[str, Callable[[str], object]] = {
     "a sentence's start": lambda text: at_sentence_start(text, len(text)),
     "breaks": all_of(clauses._BREAK),
     "sentences": all_of(clauses._SENTENCE_END),
-    "markup": all_of(lead_in._MARKUP),
+    "markup": all_of(augment._MARKUP),
     "text without Markdown": quotes.plain,
     "items of a quote": quotes._BETWEEN_ITEMS.split,
     "ends of sentences": all_of(fuzzy._ENDS_SENTENCE),
     "ends of clauses": all_of(fuzzy._ENDS_CLAUSE),
     "figures": all_of(figures._TOKEN),
     "denials": same_facts.denials,
-    "a digit": rating._DIGIT.fullmatch,
+    "a digit": reading._DIGIT.fullmatch,
     "yes or no": all_of(reading._EITHER),
     "out of": all_of(reading._OUT_OF),
     "verdicts": all_of(reading._VERDICT),

@@ -19,7 +19,7 @@ ALLOWED = {
     "replay/cli/__init__.py": {"sys.stdout"},  # flushes it, and closes it where nobody reads
     "replay/cli/signals.py": {"sys.__stderr__"},  # faulthandler's, where the program doesn't end
     "replay/core/logs.py": {"sys.stderr", "print"},  # JSON in ASCII; one sentence of its own
-    "replay/runs/progress_display.py": {"sys.stderr"},  # a visible console, where a program asks for progress
+    "replay/runs/launch.py": {"sys.stderr"},  # a visible console, where a program asks for progress
     "replay/scorers/checks/bounded.py": {"sys.stdout"},  # a pipe to the process that asks
 }
 BUILT_IN = {"print", "input", "Console", "breakpoint"}

@@ -14,7 +14,7 @@ from replay.play import engine
 from replay.play.engine import FETCHED_AT_ONCE, SharedIterator, play_all
 from replay.play.play import Play, System
 from replay.play.player import PlayOptions
-from replay.policies.gold import GoldPolicy
+from replay.policies.recorded import GoldPolicy
 from tests.samples import ALBUM, Fake, Recorded, conversation
 from tests.waiting import PATIENCE_S, others_first, until_async
 

@@ -1,14 +1,21 @@
-"""How late the loop is while systems are asked, by clocks that tests set."""
+"""
+How late the loop is while systems are asked, by clocks that tests set.
+
+The garbage collector is quiet while asks are timed, and afterwards as it was.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
 
 import pytest
 
 from replay.core.adapter import ChatReply, ChatRequest, WireTimes
 from replay.play import loop_lag
+from replay.play.gc_pause import THRESHOLDS, gc_paused
 from replay.play.loop_lag import INTERVAL_S, InFlightRequests, LagSummary, LoopLag
 from tests.waiting import others_first
 
@@ -154,3 +161,69 @@ async def test_an_ask_whose_reply_came_while_the_loop_was_held_up_was_in_the_way
     asks.of("a").begin()
     now[0] += 0.002
     assert dict(asks.in_the_last(0.25)) == {"a": pytest.approx(0.247 + 0.002)}
+
+
+@pytest.mark.usefixtures("nothing_frozen")
+def test_what_was_there_is_not_looked_at_until_the_block_ends():
+    gc.set_threshold(701, 11, 12)
+    with gc_paused():
+        assert gc.get_freeze_count() > 1000
+        assert gc.get_threshold() == THRESHOLDS
+    assert gc.get_freeze_count() == 0
+    assert gc.get_threshold() == (701, 11, 12)
+
+
+@pytest.mark.usefixtures("nothing_frozen")
+def test_it_is_as_before_after_a_failure_too():
+    gc.set_threshold(701, 11, 12)
+    with pytest.raises(ZeroDivisionError), gc_paused():
+        raise ZeroDivisionError
+    assert gc.get_threshold() == (701, 11, 12)
+    assert gc.get_freeze_count() == 0
+
+
+@pytest.mark.usefixtures("nothing_frozen")
+def test_a_program_that_froze_objects_itself_keeps_its_way():
+    gc.set_threshold(701, 11, 12)
+    gc.freeze()
+    frozen = pytest.approx(gc.get_freeze_count(), rel=0.01)  # other threads let go of some, as xdist's does
+    with gc_paused():
+        assert gc.get_threshold() == (701, 11, 12)
+        assert gc.get_freeze_count() == frozen
+    assert gc.get_freeze_count() == frozen
+
+
+@pytest.mark.usefixtures("nothing_frozen")
+def test_one_block_in_another_changes_nothing():
+    gc.set_threshold(701, 11, 12)
+    with gc_paused():
+        with gc_paused():
+            pass
+        assert gc.get_freeze_count() > 0
+        assert gc.get_threshold() == THRESHOLDS
+    assert gc.get_threshold() == (701, 11, 12)
+
+
+@pytest.mark.usefixtures("nothing_frozen")
+def test_of_blocks_side_by_side_the_last_one_changes_it_back():
+    gc.set_threshold(701, 11, 12)
+    with ExitStack() as second:
+        with gc_paused():
+            second.enter_context(gc_paused())
+        assert gc.get_threshold() == THRESHOLDS
+        assert gc.get_freeze_count() > 0
+    assert gc.get_threshold() == (701, 11, 12)
+    assert gc.get_freeze_count() == 0
+
+
+@pytest.mark.usefixtures("nothing_frozen")
+def test_new_garbage_is_still_collected():
+    class Knot:
+        pass
+
+    with gc_paused():
+        before = len(gc.get_objects())
+        for _ in range(3 * THRESHOLDS[0]):
+            knot = Knot()
+            knot.itself = knot
+        assert len(gc.get_objects()) < before + 2 * THRESHOLDS[0]

@@ -23,9 +23,8 @@ from replay.core.errors import (
 from replay.core.history import own_history
 from replay.core.message import Message
 from replay.play.player import is_over
-from replay.policies.gold import GoldPolicy
 from replay.policies.policy import PlannedTurn
-from replay.policies.pred import PredPolicy
+from replay.policies.recorded import GoldPolicy, PredPolicy
 from replay.testing import FakeClock
 from tests.samples import ALBUM, Fake, conversation, detector, play
 

@@ -26,8 +26,7 @@ from replay.play.tool_results import (
     ListedResults,
     Tools,
 )
-from replay.policies.gold import GoldPolicy
-from replay.policies.pred import PredPolicy
+from replay.policies.recorded import GoldPolicy, PredPolicy
 from replay.testing import FakeClock
 from tests.samples import ALBUM, Fake, Recorded, conversation, detector, play
 from tests.virtual_time import in_virtual_time

@@ -1,4 +1,8 @@
-"""What becomes of one turn: every field of its record, the times it was played at, and its raw replies."""
+"""
+What becomes of one turn: every field of its record, the times it was played at, and its raw replies.
+
+What the plays of one conversation are called.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 import pytest
+from hypothesis import given, strategies as st
 
 from replay.core.adapter import ChatReply, ChatRequest, RawReply, WireTimes
 from replay.core.asking.retries import RetryPolicy
@@ -17,7 +22,7 @@ from replay.core.errors import AdapterConnectionError, AdapterCutOffError, Adapt
 from replay.core.history import Exchange, PlayedTurn
 from replay.core.record import ServerTimes, Timing, TurnRecord, Usage
 from replay.core.settings.prices import Prices
-from replay.play.play import Play, System
+from replay.play.play import Play, System, repeat_conversation, repetition_mark
 from replay.play.player import Player, PlayOptions
 from replay.policies.policy import PlannedTurn
 from replay.testing import FakeClock
@@ -248,3 +253,36 @@ async def test_nothing_is_kept_where_nothing_came_or_nobody_asked():
 
     assert nothing_came == nobody_asked == []
     assert not any(request.keep_raw for request in system.requests)
+
+
+def some(*ids: str) -> list[Conversation]:
+    return [Conversation(id=name, turns=(Turn(id="1", question="Hello?"),)) for name in ids]
+
+
+def test_a_conversation_played_again_differs_in_its_id_alone():
+    (album,) = some("album")
+
+    assert repeat_conversation(album, 1) is album
+    again = repeat_conversation(album, 3)
+    assert again.id == "album~3"
+    assert again.turns is album.turns
+    assert again.metadata is album.metadata
+
+
+def test_an_id_of_the_data_that_looks_like_a_repetition_gets_a_longer_mark():
+    assert repetition_mark(["a", "b~", "c~x", "~", "2"]) == "~"
+    assert repetition_mark(["a", "a~2"]) == "~~"
+    assert repetition_mark(["a", "a~~~10", "b~1"]) == "~~~~"
+    assert repetition_mark([]) == "~"
+
+
+@given(st.sets(st.text(alphabet="a~12٣\n", max_size=5), min_size=1))
+def test_no_two_plays_ever_share_an_id(ids):
+    conversations = some(*sorted(ids))
+    mark = repetition_mark(ids)
+    played = [
+        repeat_conversation(conversation, repetition, mark).id
+        for conversation in conversations
+        for repetition in (1, 2, 3, 11, 12, 21, 111)
+    ]
+    assert len(set(played)) == len(played)

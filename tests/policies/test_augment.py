@@ -1,14 +1,19 @@
-"""The three ways of augmenting a question."""
+"""
+The three ways of augmenting a question.
+
+What of a gold answer is put before the next question.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
+from hypothesis import given, strategies as st
 
 from replay.core.errors import RewriteError, ScenarioError
 from replay.core.settings.plugins import build, load
-from replay.policies.augment import AugmentPolicy
+from replay.policies.augment import AugmentPolicy, lead_in
 from tests.data_tables import from_table
 from tests.samples import ALBUM, ALICE, SINGER, Fake, conversation, detector, play
 
@@ -65,3 +70,28 @@ def test_prefix_words_have_to_be_some():
             provided={"detector": None},
             folder=Path(),
         )
+
+
+@from_table
+def test_a_short_clause(answer, expected):
+    assert lead_in(answer, 12) == expected
+
+
+def test_what_has_no_end_of_a_clause_is_broken_off_with_dots():
+    assert lead_in("a list of the names of many old friends", 5) == "A list of the names ... "
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [None, "", "  ", "CANNOTANSWER", "I don't know.", "Unknown", "Yes.", "No, she did not.", "?!", "n/a"],
+)
+def test_nothing_comes_from_an_answer_that_says_nothing(answer):
+    assert lead_in(answer, 12) == ""
+
+
+@given(st.text(max_size=200), st.integers(1, 20))
+def test_never_more_words_than_asked_for(answer, most):
+    text = lead_in(answer, most)
+    assert len(text.replace(" ... ", " ").split()) <= most
+    assert "\n" not in text
+    assert not text or text.endswith(" ")

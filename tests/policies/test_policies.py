@@ -1,4 +1,8 @@
-"""What each policy shows the system, and how it puts the question."""
+"""
+What each policy shows the system, and how it puts the question.
+
+Every policy that comes with the program keeps what any policy must keep.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +12,11 @@ from msgspec.structs import replace
 from replay.core.drift_evidence import Mention, Reading
 from replay.core.history import Exchange
 from replay.policies.augment import AugmentPolicy
-from replay.policies.filter import FilterPolicy
-from replay.policies.gold import GoldPolicy
-from replay.policies.pred import PredPolicy
-from replay.policies.replace import ReplacePolicy
+from replay.policies.react import ReactPolicy
+from replay.policies.recorded import FilterPolicy, GoldPolicy, PredPolicy, ReplacePolicy
 from replay.policies.rewrite import RewritePolicy
 from replay.policies.rewriter import RewriteRequest, SubstitutionRewriter
+from replay.testing import PolicyContract
 from tests.samples import ALICE, SINGER, Fake, conversation, detector, play
 
 ASTRAY = ("It is a song.", "I don't know.", "No idea.", "Nothing.")
@@ -233,3 +236,45 @@ async def test_a_prefix_is_put_before_any_language_and_both_before_none():
         "prefix": "Alice Okafor sang es. Wo wurde sie geboren?",
         "both": "Wo wurde sie geboren?",
     }
+
+
+class TestGold(PolicyContract):
+    @pytest.fixture(params=["recorded", "standalone"])
+    def policy(self, request):
+        return GoldPolicy(question=request.param)
+
+
+class TestPred(PolicyContract):
+    @pytest.fixture(params=[True, False], ids=["with drift", "without drift"])
+    def policy(self, request, detector):
+        return PredPolicy(detector=detector, detect=request.param)
+
+
+class TestRewrite(PolicyContract):
+    @pytest.fixture(params=[True, False], ids=["always", "when invalid"])
+    def policy(self, request, detector):
+        return RewritePolicy(detector=detector, always=request.param)
+
+
+class TestReplace(PolicyContract):
+    @pytest.fixture(params=[True, False], ids=["always", "when invalid"])
+    def policy(self, request, detector):
+        return ReplacePolicy(detector=detector, always=request.param)
+
+
+class TestAugment(PolicyContract):
+    @pytest.fixture(params=["resolve", "prefix", "both"])
+    def policy(self, request, detector):
+        return AugmentPolicy(detector=detector, mode=request.param)
+
+
+class TestFilter(PolicyContract):
+    @pytest.fixture
+    def policy(self, detector):
+        return FilterPolicy(detector=detector)
+
+
+class TestReact(PolicyContract):
+    @pytest.fixture
+    def policy(self, detector):
+        return ReactPolicy(detector=detector)

@@ -174,7 +174,7 @@ async def test_no_recorded_answer_reaches_the_user():
 
 async def test_a_view_of_the_history_is_kept_in_a_follow_up():
     from replay.core.history import HistoryView
-    from replay.policies.viewed import ViewedPolicy
+    from replay.policies.policy import ViewedPolicy
 
     system = Fake("On 12 May.", "Which order is it about?", "Too late.", "Yes.")
     async with detector(resolver=ALICE, window=6) as found:

@@ -182,8 +182,7 @@ async def test_it_goes_on_after_the_turns_that_are_there():
 
 async def test_a_system_that_keeps_the_history_and_one_that_is_shown_a_part_of_it():
     from replay.core.history import HistoryView
-    from replay.policies.policy import most_turns
-    from replay.policies.viewed import ViewedPolicy
+    from replay.policies.policy import ViewedPolicy, most_turns
 
     system = Fake(WHY, DONE, history="server")
     turns, _ = await played(system, Talking(ASKS, "I'm Ann Holt.", "REACHED"))

@@ -13,9 +13,9 @@ from aiohttp import web
 
 from replay import Conversation, PlannedTurn, ScenarioError, own_history, run_async
 from replay.core.history import HistoryView
-from replay.policies.pred import PredPolicy
+from replay.policies.policy import ViewedPolicy
+from replay.policies.recorded import PredPolicy
 from replay.policies.rewrite import RewritePolicy
-from replay.policies.viewed import ViewedPolicy
 from replay.results.verdict_columns import turn_cases
 from replay.runs.launch import load_scenario
 from replay.scenario.assembly import assemble

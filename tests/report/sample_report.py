@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from replay.core.record import Timing, TurnRecord
-from replay.scorers.bleu1 import bleu1
-from replay.scorers.exact_match import em
-from replay.scorers.rouge_l import rouge_l
-from replay.scorers.token_f1 import f1
+from replay.scorers.bleu import bleu1
+from replay.scorers.word_overlap import em, f1, rouge_l
 from replay.statistics.depth_table import depth_table
 from replay.statistics.paired import policy_gaps
 from replay.statistics.run_numbers import Report, hidden_points

@@ -1,4 +1,8 @@
-"""The load report on a terminal and in a pipe, and for machines."""
+"""
+The load report on a terminal and in a pipe, and for machines.
+
+Where the limit is, in words.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +15,15 @@ from rich.console import Console
 
 from replay import __version__
 from replay.cli import playing
+from replay.report.load_document import saturation_sentence
 from replay.report.text import print_load
 from replay.results.run import Run
-from replay.scorers.token_f1 import f1
+from replay.scorers.word_overlap import f1
 from replay.statistics.load.load_summary import LoadSummary
+from replay.statistics.load.saturation import saturation
 from replay.store.rows import StoredScore, StoredTally
 from tests.runs.scorer_entries import scorer_entry
+from tests.statistics.load.test_saturation import CLOSED, level as compared
 from tests.statistics.load_runs import ask, generator, level, summary_of, write_run
 
 SCENARIO = """
@@ -271,3 +278,36 @@ def test_the_json_report_holds_the_load_beside_the_depth_table(swept, capsys):
     assert first["groups"][0]["depths"]["1"]["scores"]["f1"]["value"] == pytest.approx(0.9)
     assert len(found["load"]["series"]["sent"]) == len(found["load"]["series"]["start_s"])
     assert found["depth_table"]["groups"]
+
+
+@pytest.mark.parametrize(
+    ("levels", "sentence"),
+    [
+        (
+            CLOSED,
+            "Saturated at concurrency 8: 145 answers/s. concurrency 16, 2 times the load, brought 151 (+4 %) "
+            "and a median response of 103 instead of 53 ms.",
+        ),
+        (
+            [compared(8, 80, 0.1), compared(12, 81, 0.2, errors=0.1), compared(32, 79, 0.4)],
+            "Saturated at concurrency 8, the lowest level, or below it: 80 answers/s. concurrency 12, 1.5 "
+            "times the load, brought 81 (+1 %), a median response of 200 instead of 100 ms and 10.0 instead "
+            "of 0.0 % failures.",
+        ),
+        (CLOSED[:3], "Not saturated up to concurrency 8: throughput still grew."),
+        (
+            [compared(4, 40), compared(8, 80), compared(9, 81)],
+            "Throughput hardly grew beyond concurrency 8; a level",
+        ),
+        (
+            [compared(4, 40), compared(8, 80, turns=60), compared(16, 82, 0.2)],
+            "fewer than 100 turns, too few to tell",
+        ),
+        ([compared(4, 40), compared(8, 80), compared(16, 82, 0.1)], "and not the system."),
+    ],
+)
+def test_it_is_said_what_was_set_side_by_side(levels, sentence):
+    found = saturation(levels)
+
+    assert found is not None
+    assert sentence in saturation_sentence(found)

@@ -17,6 +17,7 @@ from replay.statistics.comparison import ComparisonSettings
 from replay.statistics.depth_table import depth_table
 from replay.statistics.run_comparison import ScoredRun, comparison_report
 from replay.statistics.run_numbers import Report
+from tests.driving import axe_script, serious
 from tests.report.sample_report import columns, records, report
 from tests.report.test_markdown import HOSTILE, hostile_report
 from tests.scorers.turns import turn
@@ -153,3 +154,24 @@ def test_a_comparison_has_a_table_for_each_pair_and_curves_by_depth():
     assert titles == ["Differences by depth: em", "Differences by depth: f1"]
     assert set(shown.elements) <= OURS
     assert not figures_of(comparison_document(compared()))
+
+
+pytest.importorskip("selenium", reason="selenium is not installed")
+
+
+LOOKS = ("background: #fff; color: #222", "background: #111; color: #ddd")
+
+
+@pytest.mark.long
+def test_axe_finds_nothing_serious(browser, tmp_path):
+    documents = (run_document(report(), title="sample"), comparison_document(compared(by_depth=True)))
+    shown = "".join(document_html(one, all_at="all of it") for one in documents)
+    page = f'<html lang="en"><meta charset="utf-8"><title>a notebook</title><main><h1>A</h1>{shown}</main>'
+    (tmp_path / "page.html").write_text(f"<!doctype html>{page}", "utf-8")
+    browser.get(f"file://{tmp_path / 'page.html'}")
+    browser.execute_script("for (const one of document.querySelectorAll('details')) one.open = true")
+    browser.execute_cdp_cmd("Runtime.evaluate", {"expression": axe_script()})
+
+    for look in LOOKS:
+        browser.execute_script("document.body.style = arguments[0]", look)
+        assert serious(browser, None) == []

@@ -1,11 +1,16 @@
+"""Why a question is invalid, in words."""
+
 from __future__ import annotations
 
 from dataclasses import replace
 
-from replay.core.drift_evidence import Drift
+import pytest
+
+from replay.core.drift_evidence import Drift, Mention, MentionDrift, Reading, SemanticSimilarity
+from replay.report.drift_text import Candidate, mention_views, why_invalid
 from replay.report.notes import notes
-from replay.scorers.exact_match import em
-from replay.scorers.token_f1 import f1
+from replay.report.numbers import duration, number
+from replay.scorers.word_overlap import em, f1
 from replay.statistics.depth_table import depth_table
 from replay.statistics.run_numbers import Report
 from replay.statistics.score_column import score_columns
@@ -121,3 +126,139 @@ def test_a_lagging_loop_is_mentioned_beside_the_latency_it_disturbs():
     records = [*enough(), *enough(system="t")]
     (told,) = said(records, t=0.06)
     assert "(t, pred 500 ms)" in told
+
+
+IT = Mention(start=0, end=2, text="it", kind="it")
+LEFT_OUT = Mention(start=9, end=9, text="", kind="ellipsis")
+
+
+def drift(*mentions, probability=0.4, valid=False, **more):
+    return Drift(valid=valid, mentions=mentions, probability=probability, **{"mode": "strict", **more})
+
+
+def mention(gold, own, state, probability=0.4, *, at=IT, gold_others=(), own_others=()):
+    sides = [
+        Reading(mention=at, antecedent=best, distribution=(((0.5, best),) if best else ()) + tuple(others))
+        for best, others in ((gold, gold_others), (own, own_others))
+    ]
+    return MentionDrift(
+        gold=sides[0], predicted=sides[1], state=state, overlap=float(gold == own), probability=probability
+    )
+
+
+MUSEUM = mention(
+    "the museum",
+    "the museum",
+    "same",
+    gold_others=((0.2, "one condition"), (0.1, "a port"), (0.06, "Ann"), (0.04, "Bo")),
+    own_others=((0.15, "the keeper"), (0.09, "A port")),
+)
+
+
+def test_a_best_guess_that_is_the_same_says_what_else_was_lost():
+    why = why_invalid(drift(MUSEUM, probability=0.39))
+
+    assert why == (
+        "39 % likely to mean something else; “it” could be “one condition” (20 %) in the gold history, "
+        "and hardly in its own"
+    )
+
+
+def test_what_only_one_history_offers_stands_beside_its_best_guess():
+    """Most probable first; neither what both offer, in any letter case, nor what nobody would think of."""
+    (shown,) = mention_views(drift(MUSEUM))
+
+    assert shown.lost == [Candidate("one condition", 0.2), Candidate("Ann", 0.06)]
+    assert shown.came == [Candidate("the keeper", 0.15)]
+
+
+def test_readings_that_do_not_differ_have_nothing_beside_them():
+    (shown,) = mention_views(drift(mention("a", "a", "same", 0.0, gold_others=((0.3, "b"),)), valid=True))
+
+    assert (shown.lost, shown.came) == ((), ())
+
+
+@pytest.mark.parametrize(
+    ("one", "said"),
+    [
+        (mention("Ann", "Bo", "drifted"), "“it” is “Bo” in its own history, “Ann” in the gold one"),
+        (mention("Ann", None, "lost"), "“it” is “Ann” in the gold history, and means nothing in its own"),
+        (
+            mention("Ann", None, "lost", at=LEFT_OUT),
+            "what is left out is “Ann” in the gold history, and means nothing in its own",
+        ),
+        (
+            mention(None, None, "open", own_others=((0.2, "Cy"),)),
+            "“it” could be “Cy” (20 %) in its own history, and hardly in the gold one",
+        ),
+        (mention("Ann", "Ann", "same"), "“it” is read otherwise"),
+    ],
+)
+def test_what_became_of_the_mention_that_weighs_most(one, said):
+    calm = mention("x", "x", "same", 0.01)
+
+    assert why_invalid(drift(calm, one)) == f"40 % likely to mean something else; {said}"
+
+
+def test_other_mentions_that_add_to_it_are_counted():
+    more = [mention("x", "y", "drifted", 0.2, at=LEFT_OUT)]
+    assert why_invalid(drift(mention("a", "b", "drifted"), *more)).endswith("; 1 more mention adds to it")
+    assert why_invalid(drift(mention("a", "b", "drifted"), *more * 2)).endswith("2 more mentions add to it")
+
+
+def test_a_certain_verdict_needs_no_probability():
+    one = mention("Ann", "Bo", "drifted", 1.0)
+    assert why_invalid(drift(one, probability=1.0, mode="hard")).startswith("“it” is “Bo”")
+
+
+def test_the_published_rule_fails_questions_whose_mentions_all_agree():
+    one = mention("Ann", "Ann", "same", 0.0)
+    why = why_invalid(drift(one, probability=0.0, mode="evalconvqa"))
+    assert why == "the two histories don’t link the same mentions"
+
+
+def test_unlike_answers_are_a_reason_too():
+    semantic = SemanticSimilarity(answers=0.123, question_gold=None, question_predicted=None)
+    why = why_invalid(drift(probability=0.0, mode="hard", semantic=semantic))
+    assert why == "the answers before it have a likeness of 0.12"
+
+
+@pytest.mark.parametrize("valid", [True, None])
+def test_a_question_that_is_not_invalid_has_no_reason(valid):
+    assert why_invalid(drift(MUSEUM, valid=valid)) == ""
+
+
+def test_a_whole_sentence_is_cut():
+    one = mention("Ann", "word " * 40, "drifted")
+    assert " …”" in why_invalid(drift(one))
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "shown"),
+    [
+        (0.5234, "share", "52.3"),
+        (None, "share", "–"),
+        (-0.00001, "share", "0.0"),
+        (-0.021, "share", "−2.1"),
+        (0.0004, "s", "0.4 ms"),
+        (3.14159, "", "3.14"),
+        (12345.6, "tokens", "12,346"),
+    ],
+)
+def test_numbers_are_shown_in_their_unit(value, unit, shown):
+    assert number(value, unit) == shown
+
+
+def test_a_difference_has_its_sign():
+    assert number(0.021, signed=True) == "+2.1"
+    assert number(0.0, signed=True) == "0.0"
+
+
+def test_durations_are_said_as_people_say_them():
+    assert [duration(s) for s in (0.0123, 3.2, 250, 7320, None)] == [
+        "12.3 ms",
+        "3.2 s",
+        "4 min 10 s",
+        "2 h 2 min",
+        "–",
+    ]

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from replay.core.errors import RunError
-from replay.report.json import report_json
+from replay.report.export import report_json
 from replay.report.text import print_report
 from replay.results.human_scores import keep_people
 from replay.results.rescoring import score

@@ -243,7 +243,7 @@ def test_a_database_that_somebody_changed_is_an_error_of_ours(tmp_path, change):
 
 def test_a_turn_that_is_worse_under_several_policies_is_shown_once(tmp_path):
     from replay.report.document import Cases
-    from replay.report.recorded_tables import recorded_sections
+    from replay.report.script_tables import recorded_sections
 
     run = played(tmp_path, [QUESTION], ["I can't say."], policies=["gold", "pred"])
     recorded = run.report(resamples=0).recorded

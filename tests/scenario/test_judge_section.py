@@ -129,7 +129,7 @@ def test_samples_can_be_left_to_the_adapters_own_temperature(built):
 @pytest.mark.usefixtures("code_runs")
 def test_a_judge_from_a_file_beside_the_scenario(built, tmp_path):
     (tmp_path / "own.py").write_text("""
-from replay.scorers.judges.correctness import CorrectnessJudge
+from replay.scorers.judges.yes_no import CorrectnessJudge
 
 def strict(level_of_doubt: int = 1):
     return CorrectnessJudge()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from replay.report.json import report_json
+from replay.report.export import report_json
 from replay.report.script_tables import intervention_notes
 from replay.runs.launch import run_async
 from replay.scenario.shipped import shipped_folder

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from replay.report.json import report_json
+from replay.report.export import report_json
 from tests.scenarios.test_support import play
 
 PAGE = (Path(__file__).parents[2] / "docs" / "react.md").read_text("utf-8")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.scorers.tiny_model import write_tiny_model
+from tests.scorers.neural import write_tiny_model
 
 NEURAL = ("torch", "bert_score", "sentence_transformers", "spacy")
 

@@ -13,8 +13,7 @@ from replay.scorers.bertscore import BertSettings, bertscore
 from replay.scorers.bertscore_model import bert_model
 from replay.scorers.scorer import Unscored
 from replay.testing import ScorerContract
-from tests.scorers.neural_contract import close, without_batch_noise
-from tests.scorers.tiny_model import write_tiny_model
+from tests.scorers.neural import close, without_batch_noise, write_tiny_model
 from tests.scorers.turns import turn
 
 TEXTS = [

@@ -9,7 +9,7 @@ from replay.report.document import ReportDocument, ReportSection
 from replay.report.findings import MOST_TURNS, changed_check_cases
 from replay.report.printing import VisibleConsole
 from replay.report.text import print_document
-from replay.scorers.exact_match import em
+from replay.scorers.word_overlap import em
 from replay.statistics.checks import changed_checks
 from replay.statistics.run_comparison import ScoredRun
 from replay.statistics.score_column import score_columns

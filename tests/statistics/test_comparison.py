@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from replay.scorers.operational import latency
-from replay.scorers.token_f1 import f1
+from replay.scorers.word_overlap import f1
 from replay.statistics.comparison import (
     ComparisonSettings,
     ComparisonSide,

@@ -8,9 +8,8 @@ from hypothesis import given, settings, strategies as st
 
 from replay.core.errors import RunError
 from replay.core.record import Timing
-from replay.scorers.exact_match import em
 from replay.scorers.scorer import Unscored
-from replay.scorers.token_f1 import f1
+from replay.scorers.word_overlap import em, f1
 from replay.statistics.depth_table import DepthTable, depth_table
 from replay.statistics.score_column import ScoreColumn, score_columns, stored_column
 from tests.scorers.turns import INVALID, NOT_JUDGED, VALID, skipped_turn, turn

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from replay.scorers.operational import Operational
-from replay.scorers.token_f1 import f1
+from replay.scorers.word_overlap import f1
 from replay.statistics.attribution import GapAttribution, correct_attribution
 from replay.statistics.four_cells import Cells
 from replay.statistics.group import Group

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from replay.core.record import TurnRecord
-from replay.scorers.exact_match import em
 from replay.scorers.operational import latency
+from replay.scorers.word_overlap import em
 from replay.statistics.paired import policy_gaps
 from replay.statistics.run_numbers import HiddenPoints, hidden_points
 from replay.statistics.score_column import score_columns

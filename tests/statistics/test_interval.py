@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from replay.scorers.token_f1 import f1
+from replay.scorers.word_overlap import f1
 from replay.statistics.bootstrap import cluster_weights, jackknifed_means, jackknifed_values, resampled_means
 from replay.statistics.depth_table import depth_table
 from replay.statistics.interval import Interval, UndefinedNumber, bca_interval, interval

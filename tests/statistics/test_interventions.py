@@ -7,7 +7,7 @@ from io import StringIO
 from rich.console import Console
 
 from replay.core.record import Intervention, RejectedWording
-from replay.report.json import report_json
+from replay.report.export import report_json
 from replay.report.markdown import markdown_report
 from replay.report.text import print_report
 from replay.statistics.interventions import count_interventions

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from replay.scorers.token_f1 import f1
+from replay.scorers.word_overlap import f1
 from replay.statistics.group import Group
 from replay.statistics.paired import policy_gaps
 from replay.statistics.score_column import score_columns

@@ -8,10 +8,8 @@ from rich.console import Console
 
 from replay.core.errors import InputError
 from replay.report.text import print_comparison
-from replay.scorers.exact_match import em
-from replay.scorers.rouge_l import rouge_l
 from replay.scorers.scorer import Scorer
-from replay.scorers.token_f1 import f1
+from replay.scorers.word_overlap import em, f1, rouge_l
 from replay.statistics.group import Group
 from replay.statistics.run_comparison import ComparisonSettings, ScoredRun, comparison_report
 from replay.statistics.score_column import score_columns

@@ -5,8 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from replay.scorers.exact_match import em
-from replay.scorers.token_f1 import f1
+from replay.scorers.word_overlap import em, f1
 from replay.statistics.depth_table import depth_table
 from replay.statistics.repeats import run_spread, same_answers
 from replay.statistics.score_column import score_columns

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from replay.core.record import ServerTimes, Timing, TurnRecord
-from replay.report.json import report_json
+from replay.report.export import report_json
 from replay.report.markdown import markdown_report
 from replay.report.text import print_report
 from replay.results.run import Run

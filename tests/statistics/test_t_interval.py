@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from replay.scorers.token_f1 import f1
+from replay.scorers.word_overlap import f1
 from replay.statistics.bootstrap import cluster_weights
 from replay.statistics.correlation import correlations
 from replay.statistics.depth_table import depth_table

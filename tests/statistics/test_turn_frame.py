@@ -7,9 +7,9 @@ import math
 import pytest
 
 from replay.core.record import ServerTimes, Timing, Usage
-from replay.scorers.exact_match import em
 from replay.scorers.retrieval import hit_rate_scorer
 from replay.scorers.scorer import Unscored
+from replay.scorers.word_overlap import em
 from replay.statistics import score_column
 from replay.statistics.score_column import ScoreColumn, in_parts, score_columns, stored_column, survey_scorers
 from replay.statistics.turn_frame import TURN_COLUMNS, encodable, turn_columns, turn_rows, turns_frame

@@ -6,7 +6,7 @@ import pytest
 
 from replay.core.errors import InputError, PluginError
 from replay.datasets.tables import read_table
-from replay.scorers.judges.claim_scores import ClaimCounts
+from replay.scorers.judges.claims import ClaimCounts
 from replay.scorers.scorer import Unscored
 from replay.tables.claims import row_claims
 from replay.tables.evaluation import Models, evaluate

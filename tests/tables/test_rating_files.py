@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from replay.core.errors import DatasetError
-from replay.scorers.token_f1 import f1
+from replay.scorers.word_overlap import f1
 from replay.statistics.score_column import score_columns
 from replay.tables.agreement_study import StudySettings, agreement_study, match_items
 from replay.tables.rating_files import read_items, run_items

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from replay.core.errors import DatasetError
-from replay.scorers.judges.variables import case_variables
+from replay.scorers.judges.prompt import case_variables
 from replay.tables.rating_files import read_items
 from replay.tables.responses import read_responses
 

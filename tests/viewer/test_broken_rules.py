@@ -7,8 +7,7 @@ from dataclasses import replace
 import pytest
 
 from replay.results.run import Run
-from replay.scorers.exact_match import em
-from replay.scorers.token_f1 import f1
+from replay.scorers.word_overlap import em, f1
 from replay.statistics.checks import count_checks
 from replay.store.page_queries import RecordKey, RunBrowser
 from replay.viewer.assertions_view import assertions_view

@@ -9,7 +9,7 @@ from rich.console import Console
 from replay.report.numbers import p_value
 from replay.report.text import print_comparison
 from replay.scorers.operational import latency
-from replay.scorers.token_f1 import f1
+from replay.scorers.word_overlap import f1
 from replay.statistics.comparison import ComparisonSettings
 from replay.statistics.run_comparison import ScoredRun, comparison_report
 from replay.statistics.score_column import score_columns

@@ -9,7 +9,7 @@ import pytest
 
 from replay.report.charts import band, log_ticks, plain, styles, tick_step
 from replay.results.run import Run
-from replay.scorers.token_f1 import f1
+from replay.scorers.word_overlap import f1
 from replay.statistics.group import Group
 from replay.viewer.load_view import load_charts
 from replay.viewer.pages import render

@@ -13,7 +13,7 @@ from replay.results.run import Run
 from replay.runs.launch import run as play
 from replay.scenario.reading import read_scenario, with_changes
 from replay.scenario.shipped import find_scenario
-from replay.scorers.token_f1 import f1
+from replay.scorers.word_overlap import f1
 from replay.viewer.static_report import write_report
 from tests.driving import DARK_INK, INK, axe_script, dark, few_rows, screen, serious, shown, until
 from tests.report.sample_checks import checked_run

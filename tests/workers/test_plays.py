@@ -15,9 +15,9 @@ from replay.core.errors import PluginError, RunStoppedError, ScenarioError
 from replay.core.settings import in_memory
 from replay.report.notes import notes
 from replay.results.run import Run, newest_run
-from replay.runs import play_worker, players
+from replay.runs import play_worker, playing
 from replay.runs.launch import load_scenario, resume_async, run_async
-from replay.runs.players import playing_processes
+from replay.runs.playing import playing_processes
 from replay.runs.rerun import rerun_async
 from replay.scenario.assembly import assemble
 from tests.adapters.servers import http
@@ -378,7 +378,7 @@ def test_a_number_of_processes_is_told_from_nonsense(tmp_path, said):
     [(6, {}, 8, 6), (6, {"nlp_workers": 1}, 8, 3), (6, {}, 2, 2), (1, {"nlp_workers": 2}, 8, 1)],
 )
 def test_auto_is_a_process_for_each_core(tmp_path, monkeypatch, cores, drift, concurrency, processes):
-    monkeypatch.setattr(players, "cpu_count", lambda: cores)
+    monkeypatch.setattr(playing, "cpu_count", lambda: cores)
     play = {"workers": "auto", "concurrency": concurrency}
     assert playing_processes(scenario(tmp_path, play=play, drift=drift).scenario) == processes
 

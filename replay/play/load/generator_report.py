@@ -1,15 +1,61 @@
-"""How one of those who offer a load kept up: this process, a process or an actor of a cluster."""
+"""
+How one of those who offer a load kept up, this process, a process or an actor of a cluster; and how far
+another machine's clock is ahead of this one's, by ping-pong.
+
+The other clock is asked several times, and the exchange with the least round trip is believed, since what
+is wrong with it can be no more than half of that (Cristian, *Probabilistic clock synchronization*,
+Distributed Computing 3, 1989; NTP chooses among its samples alike: RFC 5905, section 10). Both are
+monotonic: what they show says nothing by itself, and no time service sets them.
+"""
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Hashable
+from collections.abc import Awaitable, Callable, Hashable
 from dataclasses import dataclass
+from time import perf_counter
 
 from replay.core.record import TurnRecord
-from replay.play.clock_offset import ClockOffset
 from replay.play.load.histogram import DurationHistogram
 from replay.play.loop_lag import LagSummary
+
+EXCHANGES = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClockOffset:
+    """Of another clock to ours, in seconds."""
+
+    offset_s: float
+    """What it shows, less what ours shows at that moment."""
+    uncertainty_s: float
+    """The offset is that much too high or too low at most."""
+
+
+async def clock_offset(
+    read_there: Callable[[], Awaitable[float]],
+    *,
+    clock: Callable[[], float] = perf_counter,
+    exchanges: int = EXCHANGES,
+) -> ClockOffset:
+    """
+    Return the offset of a remote clock to *clock*, from the exchange with the least uncertainty.
+
+    Args:
+        read_there: Reads the remote clock, in seconds; its exceptions are passed on.
+        clock: The local clock, in seconds.
+        exchanges: How often the clocks are compared.
+    """
+    found = [await _exchange(read_there, clock) for _ in range(exchanges)]
+    return min(found, key=lambda one: one.uncertainty_s)
+
+
+async def _exchange(read_there: Callable[[], Awaitable[float]], clock: Callable[[], float]) -> ClockOffset:
+    asked = clock()
+    there = await read_there()
+    half_s = (clock() - asked) / 2
+    return ClockOffset(offset_s=there - (asked + half_s), uncertainty_s=half_s)
+
 
 _TOGETHER = 4096
 """So many latenesses are counted at once, which takes a tenth of the time."""

@@ -1,14 +1,21 @@
 """
-The ``load`` section of a scenario: how users arrive, how long it goes on, and what the system has to keep.
+The ``load`` section of a scenario: how users arrive, how long it goes on, what the system has to keep; and
+which conversations are played, in which order: the data set again and again, without end.
+
+A draw depends on the order, the seed and its number alone. So every worker process draws the same sequence
+and plays its share of it, and a resumed run goes on where it stood.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import count, cycle
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from replay.core.conversation import Conversation
 from replay.core.settings.choice import (
     MOST_TOGETHER,
     Count,
@@ -19,8 +26,36 @@ from replay.core.settings.choice import (
     Together,
     at_most,
 )
-from replay.play.load.sampling import Order
 from replay.play.load.think import ThinkTime
+
+Order = Literal["sequential", "shuffle", "sample"]
+"""``sequential``: as in the data, again and again. ``shuffle``: each round all of them, in a random order.
+``sample``: each draw any of them with the same probability, whatever was drawn before."""
+
+
+def draw(conversations: Sequence[Conversation], order: Order, seed: int) -> Iterator[Conversation]:
+    """
+    Yield *conversations* endlessly.
+
+    Args:
+        conversations: At least one.
+        order: ``sequential``: in their order again and again; ``shuffle``: each round in another order;
+            ``sample``: drawn with replacement.
+        seed: Of the random orders.
+    """
+    size = len(conversations)
+    match order:
+        case "sequential":
+            yield from cycle(conversations)
+        case "shuffle":
+            for round_number in count():
+                # A generator of its own for each round, so that no round depends on those before it.
+                yield from random.Random(f"{seed}|draw|{round_number}").sample(conversations, size)
+        case "sample":
+            rng = random.Random(f"{seed}|draw")
+            while True:
+                yield conversations[rng.randrange(size)]
+
 
 Profile = Literal["closed", "constant", "poisson", "trace", "recorded"]
 TIMED = ("trace", "recorded")

@@ -7,7 +7,7 @@ Pictures by depth.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
@@ -31,6 +31,7 @@ from replay.report.plots.drawing import (
     plain,
     zero_line,
 )
+from replay.scorers.operational import Measure, read_measure
 from replay.scorers.scorer import SHARE
 from replay.statistics.depth_row import FEW_CONVERSATIONS
 from replay.statistics.group import group_of
@@ -197,9 +198,10 @@ def latency_figure(runs: Sequence[PlottedRun], width: Width) -> Figure:
                 answered[look].setdefault(record.depth, []).append(record)
     if not any(answered.values()):
         raise InputError("there is no latency to draw: no turn was answered")
-    measures: list[tuple[str, Callable[[TurnRecord], float | None]]] = [("latency", _latency)]
-    if any(_ttft(r) is not None for by_depth in answered.values() for rs in by_depth.values() for r in rs):
-        measures.append(("time to first token", _ttft))
+    measures: list[tuple[str, Measure]] = [("latency", "latency")]
+    every = (r for by_depth in answered.values() for rs in by_depth.values() for r in rs)
+    if any(read_measure(record, "ttft") is not None for record in every):
+        measures.append(("time to first token", "ttft"))
     labels = [look.label for look in answered] if len(answered) > 1 else []
     labels += ["median", "95th percentile"]
     made = frame(len(measures), width=width, entries=labels)
@@ -217,18 +219,10 @@ def latency_figure(runs: Sequence[PlottedRun], width: Width) -> Figure:
     return made.figure
 
 
-def _latency(record: TurnRecord) -> float | None:
-    return None if record.timing is None else record.timing.latency_s
-
-
-def _ttft(record: TurnRecord) -> float | None:
-    return None if record.timing is None else record.timing.ttft_s
-
-
-def _draw_waits(axes: Axes, answered: Waits, name: str, read: Callable[[TurnRecord], float | None]) -> bool:
+def _draw_waits(axes: Axes, answered: Waits, name: str, measure: Measure) -> bool:
     """Draw one measure; returns whether a point rests on few conversations."""
     waits = {
-        look: {depth: found for depth, rs in sorted(by.items()) if (found := _known_waits(rs, read))}
+        look: {depth: found for depth, rs in sorted(by.items()) if (found := _known_waits(rs, measure))}
         for look, by in answered.items()
     }
     every = [wait for by in waits.values() for values in by.values() for wait in values]
@@ -251,5 +245,5 @@ def _draw_waits(axes: Axes, answered: Waits, name: str, read: Callable[[TurnReco
     return few
 
 
-def _known_waits(records: Sequence[TurnRecord], read: Callable[[TurnRecord], float | None]) -> list[float]:
-    return [wait for record in records if (wait := read(record)) is not None]
+def _known_waits(records: Sequence[TurnRecord], measure: Measure) -> list[float]:
+    return [wait for record in records if (wait := read_measure(record, measure)) is not None]

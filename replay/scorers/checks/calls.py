@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from replay.core.message import ToolCall
+from replay.scorers.answer_text import compile_pattern
 from replay.scorers.checks.check import CheckInput, CheckOutcome
 from replay.scorers.checks.texts import matches_pattern
-from replay.scorers.linear_pattern import compile_pattern
 
 NONE = "none"
 

@@ -16,17 +16,7 @@ import msgspec
 
 from replay.core.expectation import ALL_CHECKS, END, Expectation, check_columns
 from replay.core.settings.faults import MISSING, PLAIN_TYPES, faults_of, nearest
-from replay.scorers.checks import (
-    calls,
-    drifting,
-    english,
-    json_schema,
-    judged,
-    similar,
-    structured,
-    texts,
-    timing,
-)
+from replay.scorers.checks import calls, english, json_answers, known, texts
 from replay.scorers.checks.check import Check
 
 if TYPE_CHECKING:
@@ -56,23 +46,23 @@ KINDS: Mapping[str, Kind] = {
     "contains_any": Kind(texts.contains_any, "text", _TEXTS),
     "regex": Kind(texts.regex, "pattern", _PATTERNS),
     "not_regex": Kind(texts.not_regex, "pattern", _PATTERNS),
-    "equals": Kind(texts.equals, "text", _TEXTS),
-    "json_schema": Kind(json_schema.json_schema, "fits", "a JSON schema", always=True),
-    "jmespath": Kind(structured.jmes_path, "expression", "an expression"),
-    "similar": Kind(similar.similar, "at_least", "a number from -1 to 1", rules="all-MiniLM-L6-v2"),
+    "equals": Kind(texts.Equals, "text", _TEXTS),
+    "json_schema": Kind(json_answers.json_schema, "fits", "a JSON schema", always=True),
+    "jmespath": Kind(json_answers.jmes_path, "expression", "an expression"),
+    "similar": Kind(texts.Similar, "at_least", "a number from -1 to 1", rules="all-MiniLM-L6-v2"),
     "refuses": Kind(english.refuses, "wanted", _TRUTH, rules="english-1"),
     "asks_back": Kind(english.asks_back, "wanted", _TRUTH, rules="english-1"),
-    "drifts": Kind(drifting.drifts, "wanted", _TRUTH),
-    "rubric": Kind(judged.rubric, "text", "a text"),
-    "judge": Kind(judged.judge, "name", "an object with name, and at_least or at_most"),
+    "drifts": Kind(known.Drifts, "wanted", _TRUTH),
+    "rubric": Kind(known.Rubric, "text", "a text"),
+    "judge": Kind(known.JudgedValue, "name", "an object with name, and at_least or at_most"),
     "calls": Kind(
         calls.calls,
         "calls",
         f"a tool's name, an object with name, a list of those, or {calls.NONE}",
         always=True,
     ),
-    "latency_below_s": Kind(timing.latency_below_s, "limit_s", "a number of seconds"),
-    "ttft_below_s": Kind(timing.ttft_below_s, "limit_s", "a number of seconds"),
+    "latency_below_s": Kind(known.latency_below_s, "limit_s", "a number of seconds"),
+    "ttft_below_s": Kind(known.ttft_below_s, "limit_s", "a number of seconds"),
 }
 
 

@@ -1,6 +1,7 @@
 """
 Checks of an answer's words: ``contains``, ``not_contains``, ``contains_any``, ``regex``, ``not_regex``,
-``equals``.
+``equals``; and ``similar``, by the cosine of their sentence embeddings, as the scorer ``similarity`` has it
+(all-MiniLM-L6-v2), which needs the extra ``neural``.
 
 Unless ``exact`` is true, texts are compared without case, with any white space as one space and with curly
 quotation marks as straight ones, after Unicode's NFKC; nothing else is taken away, so that "3.5" is not "35".
@@ -14,11 +15,17 @@ import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal
+from pathlib import Path
+from typing import Annotated, Literal
 
+from pydantic import Field
+
+from replay.core.errors import PluginError
+from replay.scorers.answer_text import compile_pattern, found_in
 from replay.scorers.checks.bounded import bounded
 from replay.scorers.checks.check import CheckInput, CheckOutcome
-from replay.scorers.linear_pattern import compile_pattern, found_in
+from replay.scorers.neural_extra import MINILM, check_neural, model_place
+from replay.scorers.similarity import sentence_model
 
 Texts = str | tuple[str, ...]
 Wanted = Literal["all", "any", "none"]
@@ -152,11 +159,6 @@ def contains_any(text: Texts, exact: bool = False) -> Contains:
     return Contains(text=text, exact=exact, wanted="any")
 
 
-def equals(text: Texts, exact: bool = False) -> Equals:
-    """``equals``: the whole answer is one of the texts."""
-    return Equals(text=text, exact=exact)
-
-
 def regex(pattern: Texts) -> Regex:
     """``regex``: all of the patterns."""
     return Regex(pattern=pattern)
@@ -165,3 +167,40 @@ def regex(pattern: Texts) -> Regex:
 def not_regex(pattern: Texts) -> Regex:
     """``not_regex``: none of the patterns."""
     return Regex(pattern=pattern, wanted="none")
+
+
+Cosine = Annotated[float, Field(ge=-1, le=1)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Similar:
+    """The answer is as similar as that to one of the texts, or to one of its gold answers."""
+
+    at_least: Cosine
+    to: Texts | None = None
+
+    def check_installed(self) -> None:
+        """
+        Return if what embeds sentences is there; imports nothing itself.
+
+        Raises:
+            PluginError: it is not installed.
+        """
+        check_neural(("torch", "sentence_transformers"), "similar")
+
+    def look(self, seen: CheckInput) -> CheckOutcome:
+        pairs = [
+            (record.answer or "", text)
+            for record in seen.records
+            for text in (record.gold_answers if self.to is None else as_tuple(self.to))
+        ]
+        if not pairs:
+            return CheckOutcome(passed=None, reason="no gold answer")
+        try:
+            self.check_installed()
+            best = max(sentence_model(model_place(MINILM, Path()), None).cosines(pairs))
+        except PluginError as error:
+            return CheckOutcome(passed=None, reason="no sentence model", evidence=str(error))
+        expected = "" if best >= self.at_least else f"; expected at least {self.at_least:g}"
+        evidence = f"similarity {best:.3f}{expected}"
+        return CheckOutcome(passed=not expected, evidence=evidence, lacking=bool(expected))

@@ -1,15 +1,18 @@
 """
 ``claims``: which of the gold answer's claims the answer makes, and which of its own are in the gold one.
 
-The judge of the Dataworkz evaluation framework: it lists the claims of both answers, leaves out those
-that follow from the question alone, and lists the common ones, figures, names and dates being equal only
-if they are exactly so. It answers with JSON lists; what the lists hold is counted here, and counts that
-the judge reports are kept as evidence but never used.
+The judge of the Dataworkz evaluation framework: it lists the claims of both answers, leaves out those that
+follow from the question alone, and lists the common ones, figures, names and dates being equal only if they
+are exactly so. It answers with JSON lists; what the lists hold is counted here, and counts that the judge
+reports are kept as evidence but never used.
+
+Recall = common / golden, precision = common / candidate, F1 their harmonic mean; more common claims than
+candidate ones mean that there were at least as many candidate claims.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -17,13 +20,94 @@ from typing import Any, ClassVar, Literal
 from replay.core.asking.prompt import first_object, json_problem
 from replay.core.conversation import CANNOT_ANSWER
 from replay.core.errors import AdapterError
-from replay.scorers.judges.claim_scores import ClaimCounts, claims_in, count_claims, unsupported_claims
 from replay.scorers.judges.judge import AskJudge, Case, Level, Opinion, Output, PlannedAsk, Value, ask_failure
-from replay.scorers.judges.parameters import merge_parameters, sent_parameter_names, signature_text
-from replay.scorers.judges.prompt import judge_prompt
-from replay.scorers.judges.variables import case_variables
+from replay.scorers.judges.prompt import (
+    case_variables,
+    judge_prompt,
+    merge_parameters,
+    sent_parameter_names,
+    signature_text,
+)
 from replay.scorers.reference_score import why_unscored
 from replay.scorers.scorer import Unscored
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimCounts:
+    """Claims of the gold answer, of the candidate answer, and those that both make."""
+
+    golden: int
+    candidate: int
+    common: int
+
+    @property
+    def recall(self) -> float | None:
+        """In [0, 1]; None without a golden claim. More common claims than golden ones count as all."""
+        return min(self.common / self.golden, 1.0) if self.golden else None
+
+    @property
+    def precision(self) -> float | None:
+        """In [0, 1]; 0 without a candidate claim, as in the framework. None without a golden claim."""
+        if not self.golden:
+            return None
+        candidate = max(self.candidate, self.common)
+        return self.common / candidate if candidate else 0.0
+
+    @property
+    def f1(self) -> float | None:
+        """In [0, 1]; 0 where nothing is common. None without a golden claim."""
+        if self.recall is None or self.precision is None:
+            return None
+        if not self.precision:
+            return 0.0
+        return 2 * self.recall * self.precision / (self.recall + self.precision)
+
+
+def count_claims(golden: Iterable[str], candidate: Iterable[str], common: Iterable[str]) -> ClaimCounts:
+    """Return the counts of three lists; a repeated claim, ignoring case and spaces, counts once."""
+    return ClaimCounts(
+        golden=len(distinct(golden)), candidate=len(distinct(candidate)), common=len(distinct(common))
+    )
+
+
+def claims_in(value: object) -> list[str]:
+    """
+    Return the claims in a list, or in an object that numbers them.
+
+    Raises:
+        ValueError: *value* is neither, or holds something else than texts; in words for a judge.
+    """
+    claims = list(value.values()) if isinstance(value, Mapping) else value
+    if not isinstance(claims, list):
+        raise ValueError("is not a list")
+    for claim in claims:
+        if not isinstance(claim, str):
+            raise ValueError(f"holds something that is not a text: {str(claim)[:60]}")
+    return claims
+
+
+def unsupported_claims(golden: Iterable[str], candidate: Iterable[str], common: Iterable[str]) -> list[str]:
+    """
+    Return those of *common* that are in neither *golden* nor *candidate*, each once.
+
+    Case, spaces and a full stop are ignored.
+    """
+    listed = {_key(claim) for claim in (*golden, *candidate)}
+    return [claim for claim in distinct(common) if _key(claim) not in listed]
+
+
+def distinct(claims: Iterable[str]) -> Sequence[str]:
+    """Return *claims* without empty and repeated ones, in order."""
+    kept: dict[str, str] = {}
+    for claim in claims:
+        if key := _key(claim):
+            kept.setdefault(key, claim)
+    return tuple(kept.values())
+
+
+def _key(claim: str) -> str:
+    return " ".join(claim.casefold().split()).rstrip(" .")
+
 
 DEFAULTS: Mapping[str, Any] = {"temperature": 0}
 LISTS = ("golden_claims", "candidate_claims", "common_claims")

@@ -24,10 +24,14 @@ from replay.scorers.answer_text import (
 )
 from replay.scorers.fuzzy import THRESHOLD, fuzzy_match
 from replay.scorers.judges.judge import AskJudge, Case, Level, Opinion, Output, PlannedAsk, Value, ask_failure
-from replay.scorers.judges.parameters import merge_parameters, sent_parameter_names, signature_text
-from replay.scorers.judges.prompt import judge_prompt
+from replay.scorers.judges.prompt import (
+    case_variables,
+    judge_prompt,
+    merge_parameters,
+    sent_parameter_names,
+    signature_text,
+)
 from replay.scorers.judges.reading import read_match, read_truth
-from replay.scorers.judges.variables import case_variables
 from replay.scorers.reference_score import declined_score, why_unscored
 from replay.scorers.scorer import Unscored
 

@@ -30,11 +30,16 @@ from replay.scorers.judges.judge import (
     Value,
     ask_failure,
 )
-from replay.scorers.judges.parameters import merge_parameters, sent_parameter_names, signature_text
-from replay.scorers.judges.prompt import judge_prompt
-from replay.scorers.judges.rating import SampledRating, WeightedRating, weighted_rating
-from replay.scorers.judges.reading import read_rating
-from replay.scorers.judges.variables import case_variables, dialogue_fact, fact_of
+from replay.scorers.judges.prompt import (
+    case_variables,
+    dialogue_fact,
+    fact_of,
+    judge_prompt,
+    merge_parameters,
+    sent_parameter_names,
+    signature_text,
+)
+from replay.scorers.judges.reading import SampledRating, WeightedRating, read_rating, weighted_rating
 from replay.scorers.reference_score import why_unscored
 from replay.scorers.scorer import Unscored
 

@@ -20,11 +20,15 @@ from typing import Any, ClassVar, Literal
 from replay.core.asking.prompt import NO_OBJECT, first_object, json_problem
 from replay.core.errors import AdapterError
 from replay.scorers.judges.judge import AskJudge, Case, Level, Opinion, Output, PlannedAsk, Value, ask_failure
-from replay.scorers.judges.parameters import merge_parameters, sent_parameter_names, signature_text
-from replay.scorers.judges.prompt import judge_prompt
+from replay.scorers.judges.prompt import (
+    case_variables,
+    judge_prompt,
+    merge_parameters,
+    sent_parameter_names,
+    signature_text,
+)
 from replay.scorers.judges.reading import read_truth
 from replay.scorers.judges.sources import Source, occurs
-from replay.scorers.judges.variables import case_variables
 from replay.scorers.scorer import Unscored
 
 DEFAULTS: Mapping[str, Any] = {"temperature": 0}

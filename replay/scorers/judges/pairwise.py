@@ -9,23 +9,20 @@ there, preferring the same place twice is no tie but no verdict.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from replay.core.errors import AdapterError
 from replay.scorers.answer_text import normalize
-from replay.scorers.judges.judge import AskJudge, Case, Level, Opinion, Output, PlannedAsk, Value, ask_failure
-from replay.scorers.judges.parameters import merge_parameters, sent_parameter_names, signature_text
-from replay.scorers.judges.prompt import judge_prompt
-from replay.scorers.judges.variables import case_variables
+from replay.scorers.judges.judge import AskJudge, Case, Opinion, Output, Value, ask_failure
+from replay.scorers.judges.prompt import PromptedJudge, case_variables, signature_text
 from replay.scorers.reference_score import why_unscored
 from replay.scorers.scorer import Unscored
 
 SIGNATURE = "pairwise:"
 """What its signatures begin with."""
-DEFAULTS: Mapping[str, Any] = {"temperature": 0, "max_tokens": 120}
 UNREADABLE = Unscored(reason="the judge named neither answer")
 CONTRADICTS = Unscored(reason="the judge prefers one place, whichever answer stands there")
 WORD_FOR_WORD = Unscored(reason="word for word the recorded answer")
@@ -52,25 +49,16 @@ def read_choice(text: str) -> str | None:
 
 
 @dataclass(kw_only=True)
-class PairwiseJudge:
+class PairwiseJudge(PromptedJudge):
     """Share of answers that are better than the recorded one, in [0, 1]; one as good counts half."""
 
     prompt: Path | None = None
     """A prompt file instead of ours; it has to use ``first`` and ``second``."""
-    parameters: dict[str, Any] = field(default_factory=dict)
-    """Parameters of the model, over ``DEFAULTS``; one that is null isn't sent."""
 
-    level: ClassVar[Level] = "turn"
+    kind: ClassVar[str] = "pairwise"
+    needs: ClassVar[Sequence[str]] = ("first", "second")
+    extra: ClassVar[Sequence[str]] = ("first", "second")
     outputs: ClassVar[Sequence[Output]] = (Output(voting="mean"),)
-
-    def __post_init__(self) -> None:
-        places = ("first", "second")
-        self._prompt = judge_prompt("pairwise", self.prompt, extra=places, needs=places)
-        self._parameters = merge_parameters(DEFAULTS, self.parameters)
-
-    @property
-    def needed_parameters(self) -> Sequence[str]:
-        return sent_parameter_names(self.parameters)
 
     def why_not(self, case: Case) -> Unscored | None:
         if why := why_unscored(case.record):
@@ -78,15 +66,9 @@ class PairwiseJudge:
         recorded, now = case.record.gold_answers[0], case.record.answer or ""
         return WORD_FOR_WORD if normalize(recorded) == normalize(now) else None
 
-    def plan(self, case: Case) -> Sequence[PlannedAsk]:
-        return [
-            PlannedAsk(prompt=one, parameters=self._parameters, completion_tokens=40)
-            for one in self._questions(case)
-        ]
-
     async def opinion(self, case: Case, ask: AskJudge) -> Opinion:
         said: list[str | None] = []
-        for order, question in enumerate(self._questions(case), 1):
+        for order, question in enumerate(self.questions(case), 1):
             try:
                 reply = await ask(f"pairwise.order-{order}", question, parameters=self._parameters)
             except AdapterError as error:
@@ -100,7 +82,7 @@ class PairwiseJudge:
     def signature(self) -> str:
         return f"{SIGNATURE}both-orders|prompt={self._prompt.hash}|{signature_text(self._parameters)}"
 
-    def _questions(self, case: Case) -> list[str]:
+    def questions(self, case: Case) -> list[str]:
         """Return the prompt with the recorded answer first, then with the new one first."""
         variables = case_variables(case)
         recorded, now = case.record.gold_answers[0], case.record.answer or ""

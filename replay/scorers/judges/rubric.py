@@ -8,21 +8,18 @@ evidence, where the check finds it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 from replay.core.errors import AdapterError
 from replay.core.expectation import Expectation
-from replay.scorers.checks.judged import Rubric
 from replay.scorers.checks.kinds import check_of
-from replay.scorers.judges.correctness import SAYS_BOTH, UNREADABLE
-from replay.scorers.judges.judge import AskJudge, Case, Level, Opinion, Output, PlannedAsk, Value, ask_failure
-from replay.scorers.judges.parameters import merge_parameters, sent_parameter_names, signature_text
-from replay.scorers.judges.prompt import judge_prompt
-from replay.scorers.judges.reading import read_yes_no, says_both
-from replay.scorers.judges.variables import case_variables
+from replay.scorers.checks.known import Rubric
+from replay.scorers.judges.judge import AskJudge, Case, Opinion, Value, ask_failure
+from replay.scorers.judges.prompt import case_variables
+from replay.scorers.judges.yes_no import YesNoJudge
 from replay.scorers.reference_score import why_unanswered
 from replay.scorers.scorer import Unscored
 
@@ -30,7 +27,6 @@ SIGNATURE = "rubric:"
 """What its signatures begin with."""
 EVIDENCE = "rubrics"
 """Under which evidence holds what became of each rubric."""
-DEFAULTS: Mapping[str, Any] = {"temperature": 0, "max_tokens": 120}
 NO_RUBRIC = Unscored(reason="no rubric here")
 
 
@@ -43,33 +39,25 @@ class _RubricQuestion(NamedTuple):
 
 
 @dataclass(kw_only=True)
-class RubricJudge:
+class RubricJudge(YesNoJudge):
     """Share of turns that meet all of their rubrics, in [0, 1]."""
 
     prompt: Path | None = None
     """A prompt file instead of ours; it may use ``rubric`` and ``at_end`` beside what every judge's may."""
-    parameters: dict[str, Any] = field(default_factory=dict)
-    """Parameters of the model, over ``DEFAULTS``; one that is null isn't sent."""
     panel_name: str = "rubric"
     """Its name in the scenario, which a rubric may ask for."""
 
-    level: ClassVar[Level] = "turn"
-    outputs: ClassVar[Sequence[Output]] = (Output(voting="majority"),)
-
-    def __post_init__(self) -> None:
-        self._prompt = judge_prompt("rubric", self.prompt, extra=("rubric", "at_end"), needs=("rubric",))
-        self._parameters = merge_parameters(DEFAULTS, self.parameters)
-
-    @property
-    def needed_parameters(self) -> Sequence[str]:
-        return sent_parameter_names(self.parameters)
+    kind: ClassVar[str] = "rubric"
+    needs: ClassVar[Sequence[str]] = ("rubric",)
+    extra: ClassVar[Sequence[str]] = ("rubric", "at_end")
 
     def why_not(self, case: Case) -> Unscored | None:
         return None if self._rubrics(case) else why_unanswered(case.record) or NO_RUBRIC
 
-    def plan(self, case: Case) -> Sequence[PlannedAsk]:
+    def questions(self, case: Case) -> Sequence[str]:
+        variables = case_variables(case)
         return [
-            PlannedAsk(prompt=self._question(case, one), parameters=self._parameters, completion_tokens=40)
+            self._prompt.render({**variables, "rubric": one.text, "at_end": one.at_end})
             for one in self._rubrics(case)
         ]
 
@@ -77,24 +65,18 @@ class RubricJudge:
         values: list[Value] = []
         evidence: list[dict[str, Any]] = []
         flags: list[str] = []
-        for one in self._rubrics(case):
-            met: Value
+        for one, question in zip(self._rubrics(case), self.questions(case), strict=True):
             text = ""
             try:
-                text = (await ask("rubric", self._question(case, one), parameters=self._parameters)).text
+                text = (await ask(self.kind, question, parameters=self._parameters)).text
             except AdapterError as error:
-                met = ask_failure(error)
+                met: Value = ask_failure(error)
             else:
-                said = read_yes_no(text)
-                met = UNREADABLE if said is None else float(said)
-                flags += [SAYS_BOTH] if said is None and says_both(text) else []
+                met, said_both = self.read(text)
+                flags += said_both
             values.append(met)
             evidence.append({"at_end": one.at_end, "position": one.position, "met": met, "reply": text})
         return Opinion(values={"": _all_of(values)}, evidence={EVIDENCE: evidence}, flags=tuple(flags))
-
-    @property
-    def signature(self) -> str:
-        return f"{SIGNATURE}prompt={self._prompt.hash}|{signature_text(self._parameters)}"
 
     def _rubrics(self, case: Case) -> list[_RubricQuestion]:
         """Return the rubrics for this judge: of an answered turn, and at its end of the conversation."""
@@ -111,9 +93,6 @@ class RubricJudge:
             check = check_of(one) if one.kind == "rubric" else None
             if isinstance(check, Rubric) and check.judge in (None, self.panel_name):
                 yield position, check.text
-
-    def _question(self, case: Case, one: _RubricQuestion) -> str:
-        return self._prompt.render({**case_variables(case), "rubric": one.text, "at_end": one.at_end})
 
 
 def _all_of(values: Sequence[Value]) -> Value:

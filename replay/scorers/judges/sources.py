@@ -13,7 +13,7 @@ from replay.core.conversation import Passage
 from replay.core.history import Exchange
 from replay.core.record import TurnRecord
 from replay.scorers.judges.judge import Case
-from replay.scorers.judges.variables import fact_of
+from replay.scorers.judges.prompt import fact_of
 
 Source = Literal["passages", "answer", "user", "system"]
 """Whose words are quoted."""

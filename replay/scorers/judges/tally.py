@@ -1,11 +1,12 @@
 """
-What a run keeps of its judges beside the verdicts, and how sure each is of itself.
+What a run keeps of its judges beside the verdicts, how sure each is of itself, and what a reader should
+know of that.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from replay.core.asking.tally import AskTally
@@ -78,3 +79,23 @@ class JudgeSummary:
     """By column; empty with a single repeat."""
     flags: Mapping[str, FlagCount] = field(default_factory=dict)
     """By what was doubtful."""
+
+
+def remarks(judged: Sequence[JudgeSummary]) -> list[str]:
+    """Return plain sentences, judge by judge."""
+    return [f"judge {one.name}: {sentence}" for one in judged for sentence in _about(one)]
+
+
+def _about(judged: JudgeSummary) -> Iterable[str]:
+    yield from judged.tally.sentences()
+    for flag, found in judged.flags.items():
+        yield (
+            f"{flag}: {found.times:,} time{'' if found.times == 1 else 's'} in {found.turns:,} "
+            f"turn{'' if found.turns == 1 else 's'}, the first one {found.first}."
+        )
+    for column, spread in judged.spread.items():
+        yield (
+            f"{len(spread.means)} repeats of {column} over {spread.turns:,} turns: mean "
+            f"{sum(spread.means) / len(spread.means):.3g}, from {spread.low:.3g} to {spread.high:.3g}, "
+            f"standard deviation {spread.std:.2g}; {spread.turn_std:.2g} within a turn."
+        )

@@ -19,7 +19,7 @@ from replay.core.asking.tally import CHARACTERS_PER_TOKEN, AskTally, CostEstimat
 from replay.core.conversation import Conversation
 from replay.core.disk_cache import cache_path
 from replay.core.errors import DatasetError, InputError
-from replay.play.first_failure import gather_or_cancel
+from replay.play.event_loop import gather_or_cancel
 from replay.synthesis.documents.document import SourceDocument
 from replay.synthesis.documents.read import LARGEST_MB, read_documents
 from replay.synthesis.duplicates import duplicate_turns

@@ -21,7 +21,7 @@ from replay.core.asking.limits import LocalTokenBucket, RateLimit
 from replay.core.errors import AdapterError, RunStoppedError
 from replay.core.logs import Told, forwarding_logs
 from replay.core.record import Step, TurnPlace, TurnRecord
-from replay.play.first_failure import first_failure, gather_or_cancel
+from replay.play.event_loop import first_failure, gather_or_cancel
 from replay.play.load.level import share_of
 from replay.store.schema import from_json, record_row
 from replay.store.store import now

@@ -10,14 +10,14 @@ from typing import Any
 from replay.core.asking.limits import RateLimit
 from replay.core.errors import AdapterError
 from replay.core.logs import relog
-from replay.play.first_failure import gather_or_cancel
+from replay.play.event_loop import gather_or_cancel
 from replay.play.load.level import share_of
 from replay.play.player import system_breaker
 from replay.scenario.assembly import Assembly
 from replay.store.schema import Row
 from replay.store.store import RunStore
 from replay.workers.cluster.actor import RecordBatch
-from replay.workers.cluster.actor_handle import ActorHandle, ActorLostError
+from replay.workers.cluster.actor_pool import ActorHandle, ActorLostError
 from replay.workers.job import restore_later
 
 

@@ -28,7 +28,7 @@ from replay import (
 from replay.core.asking.retries import RetryPolicy
 from replay.core.safety.code_gate import code_may_run
 from replay.play.tool_results import ANY, ListedResult, ListedResults, Tools
-from replay.policies.gold import GoldPolicy
+from replay.policies.recorded import GoldPolicy
 from replay.testing import FAIL, HANG, AdapterContract, entered, play
 from replay_adapters.harnesses.inspect import InspectAdapter
 from replay_adapters.harnesses.inspect_messages import reply_of

@@ -113,7 +113,7 @@ def test_a_dataclass_has_the_settings_of_its_bases_too(tmp_path):
     (tmp_path / "mine.py").write_text(
         "from __future__ import annotations\n"
         "from dataclasses import dataclass\n"
-        "from replay.scorers.judges.correctness import CorrectnessJudge\n"
+        "from replay.scorers.judges.yes_no import CorrectnessJudge\n"
         "@dataclass(kw_only=True)\n"
         "class Mine(CorrectnessJudge):\n"
         "    more: int = 1\n"

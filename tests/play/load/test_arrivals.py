@@ -1,7 +1,12 @@
-"""Arrival processes: their laws, with seeded generators and without a clock."""
+"""
+Arrival processes: their laws, with seeded generators and without a clock.
+
+Traces: our own format, published ones, and every fault with its line and field.
+"""
 
 from __future__ import annotations
 
+import json
 import math
 import random
 from collections import Counter
@@ -12,7 +17,18 @@ import pytest
 from hypothesis import given, strategies as st
 from scipy.stats import kstest, pearsonr, poisson
 
-from replay.play.load.arrivals import constant_arrivals, poisson_arrivals, ramp_up
+from replay.core.conversation import Conversation, Turn
+from replay.core.errors import DatasetError, InputError
+from replay.datasets import json_rows
+from replay.play.load.arrivals import (
+    Arrival,
+    constant_arrivals,
+    poisson_arrivals,
+    ramp_up,
+    read_trace,
+    recorded_arrivals,
+)
+from tests.data_tables import from_table
 
 UNLIKELY = 1e-3
 """A test of a law fails below this p-value. Seeds are fixed, so none fails by chance; none was chosen."""
@@ -90,3 +106,177 @@ def test_arrivals_never_go_back(rate, ramp_s, seed):
     at = list(islice(ramp_up(arrivals, ramp_s), 200))
     assert at[0] >= 0
     assert all(a <= b and math.isfinite(b) for a, b in pairwise(at))
+
+
+def trace(tmp_path, text, name="trace.csv"):
+    path = tmp_path / name
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+def times(path):
+    return [arrival.at_s for arrival in read_trace(path)]
+
+
+def test_a_table_says_when_what_begins_and_how_long_users_think(tmp_path):
+    path = trace(
+        tmp_path,
+        "conversation,at_s,gaps_s\r\nalbum,10,2;0.5; 10\r\n,12.5,\r\n\r\n"
+        'shop, 12.5 ,"[1, 2.5]"\r\n17,13,3\r\n',
+    )
+    assert list(read_trace(path)) == [
+        Arrival(line=2, at_s=0.0, conversation="album", gaps_s=(2.0, 0.5, 10.0)),
+        Arrival(line=3, at_s=2.5),
+        Arrival(line=5, at_s=2.5, conversation="shop", gaps_s=(1.0, 2.5)),
+        Arrival(line=6, at_s=3.0, conversation="17", gaps_s=(3.0,)),
+    ]
+
+
+def test_json_lines_say_the_same(tmp_path):
+    rows = [
+        {"at_s": 10, "conversation": "album", "gaps_s": [2, 0.5, 10]},
+        {"at_s": 12.5},
+        {"at_s": 12.5, "conversation": 17, "gaps_s": []},
+        {"at_s": 20, "conversation": None, "gaps_s": None},
+    ]
+    path = trace(tmp_path, "\n".join(map(json.dumps, rows)), "trace.jsonl")
+    assert list(read_trace(path)) == [
+        Arrival(line=1, at_s=0.0, conversation="album", gaps_s=(2.0, 0.5, 10.0)),
+        Arrival(line=2, at_s=2.5),
+        Arrival(line=3, at_s=2.5, conversation="17", gaps_s=()),
+        Arrival(line=4, at_s=10.0),
+    ]
+
+
+def test_dates_are_made_relative_to_the_first(tmp_path):
+    path = trace(tmp_path, "at_s\n2024-05-01T23:59:59.5Z\n2024-05-02T00:00:01Z\n2024-05-02T02:00:02+02:00\n")
+    assert times(path) == [0, 1.5, 2.5]
+
+
+@from_table
+def test_of_published_traces_the_times_are_taken(tmp_path, name, text, expected):
+    found = list(read_trace(trace(tmp_path, text, name)))
+    assert [arrival.at_s for arrival in found] == pytest.approx(expected, abs=1e-6)
+    assert all(arrival.conversation is None and arrival.gaps_s is None for arrival in found)
+
+
+ISO = "seconds or ISO 8601, as in 2024-05-01T12:00:00Z"
+FIELDS = "(allowed: at_s, conversation, gaps_s)"
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("", ": has no arrivals; there is nothing to play"),
+        ("at_s\n", ": has no arrivals; there is nothing to play"),
+        (
+            "time,conversation\n1,a\n",
+            ':1: at_s: the header has no column "at_s", nor "TIMESTAMP" as published traces have '
+            "(found: time, conversation)",
+        ),
+        (
+            "at_s,conversaton\n1,a\n",
+            f':1: conversaton: is not a field here; did you mean "conversation"? {FIELDS}',
+        ),
+        ("at_s,at_s\n1,2\n", ":1: at_s: stands twice in the header"),
+        ("at_s\n1\nsoon\n", f':3: at_s: "soon" is not a time; expected {ISO}'),
+        ("at_s\n1\nnan\n", ":3: at_s: nan is not a time; expected a finite number of seconds"),
+        ("at_s,gaps_s\n1,\n,\n", f':3: at_s: "" is not a time; expected {ISO}'),
+        ("at_s\n5\n3.5\n", ":3: at_s: is 1.5 s before the line above; sort the file by its times"),
+        (
+            "TIMESTAMP,X\n5,1\n3,1\n",
+            ":3: TIMESTAMP: is 2 s before the line above; sort the file by its times",
+        ),
+        ("at_s,gaps_s\n1\n", ":2: has 1 cells, expected 2 as in the header"),
+        ('at_s,gaps_s\n1,"2\n', ":2: is not valid CSV: unexpected end of data (is a quote missing?)"),
+        ("at_s,gaps_s\n1,2;x\n", ':2: gaps_s: is "2;x", expected seconds as in 2;0.5;10'),
+        ("at_s,gaps_s\n1,[2\n", ':2: gaps_s: is "[2", expected seconds as in 2;0.5;10'),
+        ("at_s,gaps_s\n1,2;-1\n", ":2: gaps_s: -1.0 is not 0 or more seconds"),
+        ("at_s,gaps_s\n1,inf\n", ":2: gaps_s: inf is not 0 or more seconds"),
+        (
+            b"at_s,conversation\n1,caf\xe9\n",
+            ":2: is not UTF-8: found the byte 0xe9; save the file as UTF-8",
+        ),
+        (
+            '{"at_s": 1, "conversaton": "a"}',
+            f':1: conversaton: is not a field here; did you mean "conversation"? {FIELDS}',
+        ),
+        (
+            '{"at_s": 1}\n{"timestamp": 2}',
+            ':2: at_s: is required but missing (or, in a Mooncake trace, "timestamp" beside "input_length" '
+            'and "output_length")',
+        ),
+        (
+            '{"at_s": true}',
+            ":1: at_s: True is not a time; expected seconds or a text as 2024-05-01T12:00:00Z",
+        ),
+        ('{"at_s": 1, "conversation": 1.5}', ":1: conversation: is 1.5, expected the id of a conversation"),
+        ('{"at_s": 1, "gaps_s": 5}', ":1: gaps_s: is 5, expected a list of seconds"),
+        ('{"at_s": 1, "gaps_s": [true]}', ":1: gaps_s: True is not 0 or more seconds"),
+        ('{"at_s": 1}\n[2]', ":2: found a list, expected an object"),
+    ],
+)
+def test_a_fault_is_named_by_file_line_and_field(tmp_path, text, fault):
+    path = trace(tmp_path, text)
+    with pytest.raises(DatasetError) as caught:
+        list(read_trace(path))
+    assert str(caught.value) == f"{path}{fault}"
+
+
+def test_a_line_without_an_end_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(json_rows, "LONGEST_LINE_BYTES", 20)
+    with pytest.raises(DatasetError, match=r":2: .*longer than"):
+        list(read_trace(trace(tmp_path, "at_s\n" + "1" * 21)))
+
+
+def test_a_file_that_is_not_there_is_an_error(tmp_path):
+    with pytest.raises(DatasetError, match="no such file"):
+        list(read_trace(tmp_path / "missing.csv"))
+
+
+def test_a_long_trace_is_not_read_at_once(tmp_path):
+    path = trace(tmp_path, "at_s\n0\n1\nbad\n")
+    assert [arrival.at_s for arrival in islice(read_trace(path), 2)] == [0, 1]
+
+
+@given(st.lists(st.floats(0, 1e9), min_size=1))
+def test_what_is_read_begins_at_0_and_never_goes_back(tmp_path_factory, at):
+    path = trace(tmp_path_factory.mktemp("trace"), "at_s\n" + "".join(f"{t!r}\n" for t in sorted(at)))
+    found = times(path)
+    assert found[0] == 0
+    assert all(a <= b for a, b in pairwise(found))
+    assert len(found) == len(at)
+
+
+def talk(name: str, *timestamps: object) -> Conversation:
+    turns = tuple(Turn(id=f"{name}#{n}", question="Where?") for n in range(1, max(1, len(timestamps)) + 1))
+    metadata = {"timestamps": list(timestamps)} if timestamps else {}
+    return Conversation(id=name, turns=turns, metadata=metadata)
+
+
+def test_conversations_come_in_the_order_of_their_first_questions():
+    """Seconds and dates alike, from the first on; of several at once in the data's order."""
+    found = recorded_arrivals(
+        [
+            talk("late", "2026-01-02T00:01:30Z", "2026-01-02T00:05:00Z"),
+            talk("early", "2026-01-02T00:00:00Z"),
+            talk("with", "2026-01-02T01:01:30+01:00"),
+        ]
+    )
+
+    assert [(one.conversation, one.at_s) for one in found] == [("early", 0), ("late", 90), ("with", 90)]
+    assert [one.at_s for one in recorded_arrivals([talk("b", 7.5, None), talk("a", 7)])] == [0, 0.5]
+    assert recorded_arrivals([]) == []
+
+
+@pytest.mark.parametrize(
+    ("conversation", "message"),
+    [
+        (talk("c7"), 'conversation "c7": there is no timestamp of turn 1.*give every first question'),
+        (talk("c7", None, 3), 'conversation "c7": there is no timestamp of turn 1'),
+        (talk("c7", "noon"), r'conversation "c7": metadata.timestamps\[0\]: "noon" is not a time'),
+    ],
+)
+def test_a_conversation_without_a_time_is_named(conversation, message):
+    with pytest.raises(InputError, match=message):
+        recorded_arrivals([talk("c1", 1), conversation])

@@ -11,7 +11,7 @@ import pytest
 
 from replay.play.load.generator import LEAD_S, UserSession, play_level
 from replay.play.load.level import Level, LevelOutcome, share_of, together
-from replay.play.turn_schedule import Pacer
+from replay.play.play import Pacer
 from tests.virtual_time import in_virtual_time, now
 from tests.waiting import takes, until_async
 

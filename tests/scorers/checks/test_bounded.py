@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from replay.scorers.checks import json_schema, structured, texts
+from replay.scorers.checks import json_answers, texts
 from replay.scorers.checks.bounded import BoundedProcess, FailedCallError
 from replay.scorers.checks.kinds import BadExpectationError
 from tests.scorers.checks.looking import look
@@ -26,7 +26,7 @@ DEEP = 200_000
 @pytest.fixture
 def process(monkeypatch):
     process = BoundedProcess(LIMIT_S)
-    for module in (structured, json_schema, texts):
+    for module in (json_answers, texts):
         monkeypatch.setattr(module, "bounded", process.call)
     yield process
     process.end()

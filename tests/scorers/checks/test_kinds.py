@@ -1,14 +1,27 @@
-"""What each kind of check takes for passed, and what it says it found."""
+"""
+What each kind of check takes for passed, and what it says it found.
+
+What a judge's number is held against, with numbers given by the test.
+
+``similar``, with a made-up model: loading a real one takes longer than all other tests of checks.
+"""
 
 from __future__ import annotations
 
+import importlib.util
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
+from replay.core.errors import PluginError
 from replay.core.expectation import Expectation
 from replay.core.record import Timing
+from replay.scorers.checks import texts
+from replay.scorers.checks.check import CheckOutcome
 from replay.scorers.checks.kinds import BadExpectationError, check_of
+from replay.scorers.scorer import CheckedScorer
 from replay.testing.turns import turn
 from tests.data_tables import from_table
 from tests.scorers.checks.looking import calling, look, look_at
@@ -194,3 +207,79 @@ def test_asking_back_is_a_question_or_a_request_at_the_end_and_no_offer(answer, 
 def test_the_verdict_on_a_question_is_held_against_what_is_known(wanted, verdicts, passed):
     records = [turn("It is.", depth=depth, drift=drift) for depth, drift in enumerate(verdicts, 1)]
     assert look_at("drifts", wanted, *records).passed is passed
+
+
+AT_LEAST = {"name": "coherence", "at_least": 3}
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """A judge's numbers: one for each turn, or one for the conversation."""
+
+    values: tuple[float, ...]
+
+    def scores(self, column, records):
+        return list(self.values)
+
+    def rubric(self, judge, seen):
+        raise AssertionError("no rubric is asked for")
+
+
+@pytest.mark.parametrize(
+    ("values", "found"),
+    [
+        ((3.0, 4.0), CheckOutcome(passed=True, evidence="coherence 3, 4")),
+        ((2.0, 4.0), CheckOutcome(passed=False, evidence="coherence 2; expected at least 3")),
+        ((3.5,), CheckOutcome(passed=True, evidence="coherence 3.5")),
+    ],
+)
+def test_each_number_is_within_bounds(values, found):
+    assert look("judge", AT_LEAST, "Hello.", "Bye.", verdicts=Numbers(values)) == found
+
+
+def test_a_low_number_of_a_whole_conversation_may_lack_what_was_skipped():
+    """Of a turn it lacks nothing: that turn was answered."""
+    assert look("judge", AT_LEAST, "Hello.", "Bye.", verdicts=Numbers((2.0,))).lacking
+    assert not look("judge", AT_LEAST, "Hello.", "Bye.", verdicts=Numbers((2.0, 2.0))).lacking
+    assert not look("judge", AT_LEAST, "Hello.", verdicts=Numbers((2.0,))).lacking
+
+
+class SharedLetters:
+    def cosines(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        return [len(set(one) & set(other)) / len(set(one) | set(other)) for one, other in pairs]
+
+
+@pytest.fixture
+def model(monkeypatch):
+    monkeypatch.setattr(texts, "sentence_model", lambda place, device: SharedLetters())
+    monkeypatch.setattr(texts.Similar, "check_installed", lambda self: None)
+
+
+@pytest.mark.usefixtures("model")
+@from_table
+def test_the_best_text_counts_and_the_gold_answer_where_none_is_named(value, passed, evidence):
+    found = look_at("similar", value, turn("abc", "xyz", "ab", "abcdef"))
+    assert (found.passed, found.evidence) == (passed, evidence)
+
+
+@pytest.mark.usefixtures("model")
+def test_without_any_text_to_compare_with_nothing_is_passed():
+    found = look("similar", 0.5, "abc")
+    assert (found.passed, found.reason) == (None, "no gold answer")
+
+
+def test_without_the_extra_it_says_so_before_a_run_and_passes_nothing_after_one(monkeypatch):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    check = check_of(Expectation(kind="similar", value={"to": "a", "at_least": 0.5}))
+
+    assert isinstance(check, CheckedScorer)
+    with pytest.raises(PluginError, match="torch"):
+        check.check_installed()
+    found = look("similar", {"to": "a", "at_least": 0.5}, "a")
+    assert (found.passed, found.reason) == (None, "no sentence model")
+    assert 'pip install "convreplay[neural]"' in str(found.evidence)
+
+
+def test_no_cosine_is_above_1():
+    with pytest.raises(BadExpectationError, match="5 is not less than or equal to 1"):
+        check_of(Expectation(kind="similar", value=5))

@@ -16,7 +16,7 @@ from replay.core.asking.tally import AskTally
 from replay.core.disk_cache import DiskCache
 from replay.core.record import Usage
 from replay.core.settings.identity import identity
-from replay.scorers.judges.asking import Asker, VoterAsk, sample_name
+from replay.scorers.judges.panel import Asker, VoterAsk, sample_name
 from tests.data_tables import from_table
 from tests.scorers.judges.samples import case, judge, panel
 from tests.scorers.judges.servers import judge_server

@@ -1,13 +1,29 @@
-"""The judge of claims: the contract, and what it does with lists."""
+"""
+The judge of claims: the contract, and what it does with lists.
+
+Recall, precision and F1 of claims (checklist E).
+"""
 
 from __future__ import annotations
 
+import csv
 import json
 
 import pytest
 
 from replay.core.adapter import ChatReply
-from replay.scorers.judges.claims import IN_NEITHER, NO_CANDIDATE, NUMBERED, SCHEMA, ClaimsJudge
+from replay.scorers.judges.claims import (
+    IN_NEITHER,
+    NO_CANDIDATE,
+    NUMBERED,
+    SCHEMA,
+    ClaimCounts,
+    ClaimsJudge,
+    claims_in,
+    count_claims,
+    distinct,
+    unsupported_claims,
+)
 from replay.scorers.scorer import Unscored
 from replay.testing import JudgeContract, RecordingAsk, always
 from tests.scorers.judges.samples import case
@@ -71,19 +87,6 @@ async def test_without_golden_claims_there_is_no_score():
     assert ClaimsJudge().why_not(case(3)) == Unscored(reason="no claims in the gold answer")
 
 
-def test_the_response_format_is_a_parameter_that_is_needed():
-    judge = ClaimsJudge(response_format="json_schema")
-
-    sent = judge.plan(case(2))[0].parameters["response_format"]
-    assert sent["json_schema"]["schema"]["required"] == [
-        "golden_claims",
-        "candidate_claims",
-        "common_claims",
-    ]
-    assert judge.needed_parameters == ("response_format",)
-    assert "response_format" not in ClaimsJudge().plan(case(2))[0].parameters
-
-
 def test_a_format_is_sent_as_the_endpoint_wants_it():
     named = {"name": "claims", "strict": True, "schema": SCHEMA}
     formats = {
@@ -95,6 +98,7 @@ def test_a_format_is_sent_as_the_endpoint_wants_it():
         judge = ClaimsJudge(response_format=name, parameters={"seed": 1, "temperature": None})
         assert judge.plan(case(2))[0].parameters == {"seed": 1, "response_format": sent}
         assert judge.needed_parameters == ("seed", "response_format")
+    assert "response_format" not in ClaimsJudge().plan(case(2))[0].parameters
     assert SCHEMA["additionalProperties"] is False
 
 
@@ -167,3 +171,67 @@ async def test_what_a_judge_made_of_the_lists_is_flagged_as_often_as_it_did():
     assert opinion.evidence["in_neither_list"] == ["X", "Y"]
     assert opinion.evidence["golden_claims"] == ["A.", "B"]
     assert (await ClaimsJudge().opinion(case(2), RecordingAsk(always(json.dumps(CLAIMS))))).flags == ()
+
+
+def scores(golden: int, candidate: int, common: int) -> tuple[float | None, ...]:
+    counts = ClaimCounts(golden=golden, candidate=candidate, common=common)
+    return counts.recall, counts.precision, counts.f1
+
+
+@pytest.mark.parametrize(
+    ("counts", "expected"),
+    [
+        ((4, 2, 1), (0.25, 0.5, 1 / 3)),
+        ((3, 3, 3), (1.0, 1.0, 1.0)),
+        ((2, 5, 0), (0.0, 0.0, 0.0)),
+        # More in common than the candidate makes: then it made at least as many.
+        ((4, 1, 2), (0.5, 1.0, 2 / 3)),
+        # More in common than there are golden ones: all of them.
+        ((1, 3, 2), (1.0, 2 / 3, 0.8)),
+        # The framework's tables hold 0 where the candidate claims nothing.
+        ((2, 0, 0), (0.0, 0.0, 0.0)),
+        ((0, 3, 0), (None, None, None)),
+        ((0, 3, 1), (None, None, None)),
+    ],
+)
+def test_the_formulas(counts, expected):
+    assert scores(*counts) == pytest.approx(expected)
+
+
+def test_the_published_rows_recompute(shared_data):
+    """Dataworkz evaluation framework, the 50 rows of its example result."""
+    path = shared_data / "dataworkz" / "apple10k_evaluation_result_a.csv"
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        rows = list(csv.DictReader(file))
+
+    assert len(rows) == 50
+    for row in rows:
+        names = ("Golden Response Claim Count", "Candidate Response Claim Count", "Common Claim Count")
+        ours = scores(*(int(float(row[name])) for name in names))
+        published = [float(row[name]) for name in ("LLM Recall", "LLM Precision", "LLM F1")]
+        assert ours == pytest.approx(published, abs=5e-5), row["SNo."]
+
+
+def test_a_claim_listed_twice_counts_once():
+    counts = count_claims(["A b.", "a  B.", " "], ["A b."], [])
+
+    assert (counts.golden, counts.candidate, counts.common) == (1, 1, 0)
+    assert distinct(["A b.", "a  B."]) == ("A b.",)
+
+
+def test_a_list_and_an_object_that_numbers_claims_are_read_alike():
+    """The framework's own prompt shows its judge objects such as {"1": ...}."""
+    assert claims_in(["A", "B"]) == claims_in({"1": "A", "2": "B"}) == ["A", "B"]
+    for value, problem in (
+        ("A", "is not a list"),
+        (None, "is not a list"),
+        (["A", 5], "holds something that is not a text: 5"),
+        ({"1": ["A"]}, r"holds something that is not a text: \['A'\]"),
+    ):
+        with pytest.raises(ValueError, match=problem):
+            claims_in(value)
+
+
+def test_a_common_claim_is_looked_for_in_both_lists_whatever_its_case_spaces_and_full_stop():
+    assert unsupported_claims(["A b."], ["C"], ["a  B", "c.", "D", "d."]) == ["D"]
+    assert unsupported_claims(["Sales were 5.2"], [], ["Sales were 52"]) == ["Sales were 52"]

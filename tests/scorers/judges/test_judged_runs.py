@@ -12,14 +12,14 @@ from typer.testing import CliRunner
 from replay.cli import app
 from replay.core.errors import RunStoppedError
 from replay.core.settings.choice import Choice
-from replay.report.json import report_json
+from replay.report.export import report_json
 from replay.results.judging import estimate_run, judge_run, run_panels
 from replay.results.rescoring import score
 from replay.results.run import Run
 from replay.runs.launch import resume_async, run_async
-from replay.scorers.judges.correctness import SAYS_BOTH
 from replay.scorers.judges.geval import FAILED_SAMPLE
 from replay.scorers.judges.tally import FlagCount
+from replay.scorers.judges.yes_no import SAYS_BOTH
 from tests.data_tables import from_table
 from tests.scorers.judges.servers import broken, judge_server
 from tests.waiting import until_async
@@ -93,7 +93,7 @@ async def test_a_verdict_is_kept_with_its_evidence_and_read_by_any_program(folde
 
 async def test_a_judge_may_give_numbers_of_which_less_is_better(folder):
     (folder / "less.py").write_text(
-        "from replay.scorers.judges.correctness import CorrectnessJudge\n"
+        "from replay.scorers.judges.yes_no import CorrectnessJudge\n"
         "from replay.scorers.judges.judge import Output\n"
         "class Less(CorrectnessJudge):\n"
         "    outputs = (Output(voting='majority', lower_is_better=True),)\n"

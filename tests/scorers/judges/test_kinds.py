@@ -1,4 +1,10 @@
-"""The judges of yes and no and of claims: the contract, and what each does with a reply."""
+"""
+The judges of yes and no and of claims: the contract, and what each does with a reply.
+
+The judge of two answers: both orders, and what is read out of replies.
+
+The judge of goals: what it asks, and of which conversations.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +14,20 @@ from dataclasses import replace
 import msgspec
 import pytest
 
-from replay.core.conversation import Passage
+from replay.core.conversation import Passage, UserGoal
 from replay.scorers.judges.claims import ClaimsJudge
-from replay.scorers.judges.correctness import SAYS_BOTH, CorrectnessJudge
 from replay.scorers.judges.factual import FactualJudge
-from replay.scorers.judges.geval import GEvalJudge
+from replay.scorers.judges.geval import NO_ANSWER, GEvalJudge
 from replay.scorers.judges.judge import Case
-from replay.scorers.judges.variables import VARIABLES, case_variables, dialogue_fact
+from replay.scorers.judges.pairwise import (
+    CONTRADICTS,
+    UNREADABLE as NEITHER_ANSWER,
+    WORD_FOR_WORD,
+    PairwiseJudge,
+    read_choice,
+)
+from replay.scorers.judges.prompt import VARIABLES, case_variables, dialogue_fact
+from replay.scorers.judges.yes_no import NO_GOAL, SAYS_BOTH, UNREADABLE, CorrectnessJudge, GoalReachedJudge
 from replay.scorers.scorer import Unscored
 from replay.testing import JudgeContract, RecordingAsk, always
 from tests.scorers.judges.samples import ANSWERS, TALK, case, records
@@ -230,3 +243,115 @@ async def test_a_prompt_may_begin_with_a_byte_order_mark_and_end_with_blank_line
     await CorrectnessJudge(prompt=own).opinion(case(1, "Alice"), ask)
 
     assert ask.asked[0][0] == "Alice?"
+
+
+class TestPairwise(JudgeContract):
+    @pytest.fixture
+    def judge(self):
+        return PairwiseJudge()
+
+    @pytest.fixture
+    def good(self):
+        return always("Both say the same.\nTIE")
+
+    @pytest.fixture
+    def judged(self):
+        return case(2, "A.", "In another year.")
+
+
+async def test_the_answers_change_places():
+    judged = case(2, "A.", "In another year.")
+    recorded = judged.record.gold_answers[0]
+    ask = RecordingAsk(always("A"))
+    opinion = await PairwiseJudge().opinion(judged, ask)
+    places = [
+        (f"<answer_a>{recorded}</answer_a>" in prompt, "<answer_b>In another year.</answer_b>" in prompt)
+        for prompt, *_ in ask.asked
+    ]
+    assert places == [(True, True), (False, False)]
+    assert opinion.values == {"": CONTRADICTS}
+    assert opinion.flags == (CONTRADICTS.reason,)
+
+
+async def test_an_unclear_reply_is_no_verdict():
+    opinion = await PairwiseJudge().opinion(
+        case(2, "A.", "B."), RecordingAsk(always("A better one is hard."))
+    )
+    assert opinion.values == {"": NEITHER_ANSWER}
+
+
+def test_what_has_no_second_answer_or_the_same_one_is_not_asked_about():
+    judge = PairwiseJudge()
+    recorded = case(2).record.gold_answers[0]
+    assert judge.why_not(case(2, "A.", recorded.upper())) == WORD_FOR_WORD
+    assert judge.why_not(case(2, "A.", None)) == Unscored(reason="not answered: timed-out")
+    assert judge.why_not(case(2, "A.", "Another one.")) is None
+
+
+@pytest.mark.parametrize(
+    ("reply", "choice"),
+    [
+        ("A", "a"),
+        ("**B**.", "b"),
+        ("Answer A", "a"),
+        ("The first has the year.\n\nTIE", "tie"),
+        ("Verdict: [[B]]", "b"),
+        ("My verdict is A, since B lacks the year.", "a"),
+        ("[[Tie]]", "tie"),
+        ("A is better than B in some ways.", None),
+        ("Neither of them can be judged here.", None),
+        ("", None),
+    ],
+)
+def test_the_choice_is_the_last_line_or_behind_a_label(reply, choice):
+    assert read_choice(reply) == choice
+
+
+GOAL = UserGoal(wants="You want to know when she was born.", reached_when="A year was named.")
+WITH_GOAL = replace(case(3), conversation=msgspec.structs.replace(TALK, goal=GOAL))
+
+
+class TestGoalReached(JudgeContract):
+    @pytest.fixture
+    def judge(self):
+        return GoalReachedJudge()
+
+    @pytest.fixture
+    def good(self):
+        return always("Yes, it does.")
+
+    @pytest.fixture
+    def judged(self):
+        return WITH_GOAL
+
+
+def test_only_conversations_with_a_goal_and_an_answer_are_judged():
+    judge = GoalReachedJudge()
+    assert judge.why_not(case(3)) == NO_GOAL
+    assert judge.why_not(WITH_GOAL) is None
+    unanswered = replace(case(1, None), conversation=WITH_GOAL.conversation)
+    assert judge.why_not(unanswered) == NO_ANSWER
+
+
+async def test_the_whole_conversation_is_shown_with_the_goal():
+    ask = RecordingAsk(always("Yes."))
+    opinion = await GoalReachedJudge().opinion(WITH_GOAL, ask)
+    ((prompt, _, _),) = ask.asked
+    assert opinion.values == {"": 1.0}
+    assert "<goal>\nYou want to know when she was born.\n</goal>" in prompt
+    assert "<reached>\nA year was named.\n</reached>" in prompt
+    assert "System: She was born in 1951." in prompt
+    assert "System: I don't know.\n</conversation>" in prompt
+
+
+@pytest.mark.parametrize(
+    ("reply", "value", "flags"),
+    [
+        ("No: it never named one.", 0.0, ()),
+        ("Hm.", UNREADABLE, ()),
+        ("yes or no", UNREADABLE, (SAYS_BOTH,)),
+    ],
+)
+async def test_what_is_read_of_a_reply(reply, value, flags):
+    opinion = await GoalReachedJudge().opinion(WITH_GOAL, RecordingAsk(always(reply)))
+    assert (opinion.values, opinion.flags) == ({"": value}, flags)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 
 import pytest
 
@@ -106,34 +105,6 @@ async def test_a_judge_that_is_limited_for_good_is_given_up():
     assert values(verdicts) == [{"": Unscored(reason="judge rate-limited")}] * 3
     assert len(server.bodies) == 6
     assert "429" in tally.first_failure
-
-
-async def test_a_lying_judge_is_counted_by_us():
-    claims = {
-        "golden_claims": ["born 1950"],
-        "candidate_claims": ["born 1951", "a woman"],
-        "common_claims": [],
-        "golden_claim_count": 5,
-        "common_claim_count": 5,
-        "recall": 1.0,
-    }
-    prose = f"Certainly! {{So}} here it is:\n```json\n{json.dumps(claims)}\n```\nAll 5 claims match."
-    async with judge_server(prose) as server:
-        (verdict,), _ = await judge(panel("claims", **server.settings()), CASES[1:2])
-
-    assert verdict.values == {"recall": 0.0, "precision": 0.0, "f1": 0.0}
-    assert verdict.repeats[0].votes[0].evidence["reported"]["recall"] == 1.0
-
-
-async def test_broken_json_is_mended_by_asking_again():
-    good = {"golden_claims": ["a"], "candidate_claims": ["a"], "common_claims": ["a"]}
-    replies = {1: "{broken", 2: json.dumps(good)}
-    async with judge_server(lambda prompt, number: replies[number]) as server:
-        (verdict,), _ = await judge(panel("claims", **server.settings()), CASES[1:2])
-
-    assert verdict.values == {"recall": 1.0, "precision": 1.0, "f1": 1.0}
-    assert "{broken" in server.prompts[1]
-    assert len(server.bodies[1]["messages"]) == 1
 
 
 async def test_log_probabilities_come_over_the_wire():

@@ -1,4 +1,8 @@
-"""Votes, repeats, cases and what they take."""
+"""
+Votes, repeats, cases and what they take.
+
+What judging took, and how a reader is told.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +11,13 @@ import re
 import msgspec
 import pytest
 
-from replay.scorers.judges.dry_run import estimate
-from replay.scorers.judges.judging import cases
+from replay.core.adapter import ChatReply
+from replay.core.asking.tally import AskTally
+from replay.core.errors import AdapterTimeoutError
+from replay.core.record import Usage
+from replay.scorers.judges.judging import cases, estimate
 from replay.scorers.judges.panel import count_votes
-from replay.scorers.judges.tally import spread_of
+from replay.scorers.judges.tally import FlagCount, JudgeSummary, Spread, remarks, spread_of
 from replay.scorers.scorer import Unscored
 from tests.scorers.judges.samples import ANSWERS, TALK, case, judge, panel, records
 from tests.scorers.judges.servers import judge_server
@@ -94,17 +101,6 @@ def test_an_estimate_takes_four_characters_for_a_token(kind, completion_tokens):
     assert guessed.cost_usd == pytest.approx((2 * guessed.prompt_tokens + 9 * completion_tokens) / 1e6)
 
 
-def test_steps_that_are_generated_are_estimated_once(tmp_path):
-    (tmp_path / "own.yaml").write_text("- {name: brevity, definition: Is it short}")
-    settings = {"mode": "single", "criteria_file": "own.yaml", "repeats": 2}
-    guessed = estimate(
-        panel("geval", tmp_path, adapter="scripted", **settings), [case(1), case(2)], settled=0
-    )
-
-    assert (guessed.asks, guessed.asks_at_most, guessed.cached) == (1 + 2 * 2, 1 + 2 * 2, 0)
-    assert guessed.completion_tokens == 120 + 4 * 3
-
-
 async def test_after_judging_with_generated_steps_an_estimate_knows_that_all_is_there(tmp_path):
     """The ratings' prompts hold the steps that the judge wrote, so they are known once those are kept."""
     (tmp_path / "own.yaml").write_text("- {name: one, definition: Is it one}\n- {name: two, definition: Two}")
@@ -186,3 +182,108 @@ async def test_an_estimate_knows_the_cache_and_what_may_follow(tmp_path):
     assert before.asks_at_most > before.asks
     assert (after.asks, after.cached) == (1, 2)
     assert before.cost_usd is None
+
+
+def replied(*usages: Usage | None, cost_usd: float | None = None) -> AskTally:
+    tally = AskTally()
+    for usage in usages:
+        tally.replied(ChatReply(text="Yes", usage=usage), cost_usd)
+    return tally
+
+
+def test_nothing_is_counted_before_anything_is_asked():
+    counts = ("verdicts", "unscored", "asks", "retries", "failed_asks", "cached", "prompt_tokens")
+    counts += ("completion_tokens", "uncounted")
+
+    assert [getattr(AskTally(), name) for name in counts] == [0] * len(counts)
+    assert (AskTally().cost_usd, AskTally().first_failure, AskTally().problems) == (None, None, [])
+
+
+@pytest.mark.parametrize(
+    ("usages", "counts"),
+    [
+        ([None], (0, 0, 1)),
+        ([Usage()], (0, 0, 1)),
+        ([Usage(prompt_tokens=3)], (3, 0, 0)),
+        ([Usage(completion_tokens=2)], (0, 2, 0)),
+        ([Usage(prompt_tokens=3, completion_tokens=2), Usage(prompt_tokens=4), None], (7, 2, 1)),
+        ([None, None], (0, 0, 2)),
+    ],
+)
+def test_tokens_are_added_up_as_far_as_they_are_known(usages, counts):
+    tally = replied(*usages)
+
+    assert (tally.prompt_tokens, tally.completion_tokens, tally.uncounted) == counts
+
+
+def test_costs_add_up_and_a_price_of_nothing_is_a_price():
+    assert replied(None, None, cost_usd=0.25).cost_usd == 0.5
+    assert replied(None, cost_usd=0.0).cost_usd == 0.0
+    assert replied(None).cost_usd is None
+
+
+def test_an_attempt_after_the_first_is_a_retry_and_only_the_last_failure_counts():
+    tally = AskTally()
+    for attempt in (1, 2, 3):
+        tally.sent(attempt)
+    tally.failed(1, AdapterTimeoutError("slow"), pause_s=0.0)
+    tally.failed(2, AdapterTimeoutError("slower"), pause_s=None)
+    tally.gave_up("later")
+
+    assert (tally.asks, tally.retries, tally.failed_asks, tally.first_failure) == (3, 2, 2, "slower")
+
+
+def said(spread: dict[str, Spread] | None = None, **counts) -> list[str]:
+    judged = JudgeSummary(name="j", signature="s", units={}, tally=AskTally(**counts), spread=spread or {})
+    return remarks([judged])
+
+
+@pytest.mark.parametrize(
+    ("counts", "sentences"),
+    [
+        ({}, ["0 asks sent."]),
+        ({"asks": 1}, ["1 ask sent."]),
+        (
+            {"asks": 1234, "retries": 2000, "cached": 3000},
+            ["1,234 asks sent, 2,000 of them retries, 3,000 replies reused."],
+        ),
+        ({"asks": 2, "prompt_tokens": 1500}, ["2 asks sent, 1,500 prompt and 0 completion tokens."]),
+        ({"asks": 2, "completion_tokens": 7}, ["2 asks sent, 0 prompt and 7 completion tokens."]),
+        ({"asks": 2, "uncounted": 1001}, ["2 asks sent, 1,001 replies without a token count."]),
+        ({"asks": 2, "cost_usd": 0.0}, ["2 asks sent, 0.0000 US dollars."]),
+        (
+            {"asks": 2, "failed_asks": 1, "first_failure": "a\n b"},
+            ["2 asks sent.", "1 ask failed, the first one: a b"],
+        ),
+        (
+            {"asks": 2, "failed_asks": 2, "first_failure": "x" * 301},
+            ["2 asks sent.", f"2 asks failed, the first one: {'x' * 300}"],
+        ),
+        ({"problems": ["The cache is full."]}, ["0 asks sent.", "The cache is full."]),
+    ],
+)
+def test_a_reader_is_told_in_sentences(counts, sentences):
+    assert said(**counts) == [f"judge j: {sentence}" for sentence in sentences]
+
+
+@pytest.mark.parametrize(
+    ("times", "turns", "how"), [(1, 1, "1 time in 1 turn"), (1200, 2, "1,200 times in 2 turns")]
+)
+def test_what_was_doubtful_is_told_with_its_count_and_one_turn(times, turns, how):
+    judged = JudgeSummary(
+        name="j",
+        signature="s",
+        units={},
+        flags={"a flag": FlagCount(times=times, turns=turns, first='turn 3 of "c"')},
+    )
+
+    assert remarks([judged])[1] == f'judge j: a flag: {how}, the first one turn 3 of "c".'
+
+
+def test_repeats_are_summed_up():
+    spread = Spread(turns=1200, means=(0.25, 0.75), std=0.3536, low=0.25, high=0.75, turn_std=0.5)
+
+    assert said({"j": spread})[1] == (
+        "judge j: 2 repeats of j over 1,200 turns: mean 0.5, from 0.25 to 0.75, standard deviation 0.35; "
+        "0.5 within a turn."
+    )

@@ -13,9 +13,9 @@ from replay.core.errors import ScenarioError
 from replay.core.expectation import Expectation
 from replay.results.judging import judge_run, run_panels
 from replay.runs.launch import run_async
-from replay.scorers.judges.correctness import SAYS_BOTH, UNREADABLE
 from replay.scorers.judges.judge import Case
 from replay.scorers.judges.rubric import NO_RUBRIC, RubricJudge
+from replay.scorers.judges.yes_no import SAYS_BOTH, UNREADABLE
 from replay.scorers.scorer import Unscored
 from replay.testing import JudgeContract, RecordingAsk, always
 from tests.data_tables import from_table
@@ -154,18 +154,6 @@ async def test_rubrics_are_checks_with_the_judges_words_as_evidence(tmp_path):
         "check.end": [Unscored(reason="no check here"), 1.0],
         "rubric": [1.0, 0.0],
     }
-
-
-async def test_several_voters_and_repeats_decide_by_majority(tmp_path):
-    def reply(prompt: str, number: int) -> str:
-        return "No." if "Is polite." in prompt and number % 3 == 0 else "Yes."
-
-    async with judge_server(reply) as server:
-        judge = {"rubric": {**server.settings(), "repeats": 3, "cache": False, "concurrency": 1}}
-        talk = {"id": "t", "turns": [{"question": "Hm?", "expect": {"rubric": "Is polite."}}]}
-        run = await run_async(scenario(tmp_path, judge, talk=talk), runs=tmp_path / "runs")
-
-    assert became(run) == [(1, False, "rubric", True, 'judged (2 of 3 votes): "Yes."')]
 
 
 async def test_what_was_not_judged_is_never_passed_and_can_be_judged_later(tmp_path):

@@ -10,8 +10,8 @@ import pytest
 from replay.core.record import ServerTimes
 from replay.load.numbers import read_load_summary
 from replay.play.load.histogram import ERROR, DurationHistogram
-from replay.scorers.bleu4 import Bleu4
-from replay.scorers.token_f1 import f1
+from replay.scorers.bleu import Bleu4
+from replay.scorers.word_overlap import f1
 from replay.store.rows import StoredScore, StoredTally
 from replay.store.store import RunStore
 from tests.statistics.load_runs import ask, level, summarised, summary_of, write_run

@@ -13,7 +13,7 @@ import pytest
 
 from replay.cli import app
 from replay.core.errors import InputError
-from replay.report.json import report_json
+from replay.report.export import report_json
 from replay.results.run import Run
 from replay.study.running.export import export_study
 from replay.study.store import StudyStore

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from replay.results.run import Run
-from replay.workers.cluster import actor_handle
+from replay.workers.cluster import actor_pool
 from replay.workers.cluster.coordinator import RecordReceiver
 
 
@@ -30,7 +30,7 @@ class DyingProgram:
                 await asyncio.Event().wait()
 
         monkeypatch.setattr(RecordReceiver, "_keep", keep_until_death)
-        monkeypatch.setattr(actor_handle, "STOPPING_S", 0.01)
+        monkeypatch.setattr(actor_pool, "STOPPING_S", 0.01)
 
     def die(self) -> None:
         self._is_dead = True

@@ -11,7 +11,7 @@ from hypothesis import given, settings, strategies as st
 
 from replay.core.asking.limits import LocalTokenBucket, RateLimit
 from replay.play.load.level import share_of
-from replay.workers.cluster.actor_handle import ActorLostError
+from replay.workers.cluster.actor_pool import ActorLostError
 from replay.workers.cluster.coordinator import LimitShares
 from tests.virtual_time import in_virtual_time, now
 from tests.waiting import takes

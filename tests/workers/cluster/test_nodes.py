@@ -1,22 +1,32 @@
-"""Nodes of a real cluster: their records, limit and losses, seen from the server that they ask."""
+"""
+Nodes of a real cluster: their records, limit and losses, seen from the server that they ask.
+
+The nodes of a cluster: what they have, and whether that is what this program has.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import logging
+import socket
 from collections import Counter
+from math import inf
 
 import pytest
 
+from replay.core.errors import InputError
 from replay.core.uncancellable import in_thread
 from replay.report.notes import notes
+from replay.workers.cluster import actor_pool
+from replay.workers.cluster.nodes import ClusterNode, distributions, installed_versions
 from tests.cli.command import replay_process
 from tests.load.scenes import Server, reply, talk
-from tests.scenario.keys import outcomes, played, scenario
-from tests.waiting import takes
+from tests.scenario.keys import outcomes, played, python, scenario
+from tests.waiting import takes, until_async
 from tests.workers.cluster.conftest import PLAYER
 from tests.workers.cluster.stretches import most_within
 from tests.workers.inside import contents
-from tests.workers.test_plays import BUG, LEANING, WRONG, asking, last
+from tests.workers.test_plays import BUG, LEANING, TALKS, WRONG, asking, last
 
 
 @pytest.fixture
@@ -83,3 +93,99 @@ async def test_a_run_that_a_bug_ends_says_so_and_nothing_of_ray_s(tmp_path, on_t
     assert done.returncode != 0
     assert 'system "s" fails at turn 2 of conversation "c": ZeroDivisionError' in done.stderr
     assert not [word for word in ("Traceback", "ray.", "never retrieved") if word in done.stderr]
+
+
+@pytest.mark.parametrize(
+    ("there", "said"),
+    [
+        ({"convreplay": "0.0.9"}, r"has convreplay 0\.0\.9, and this program convreplay \d"),
+        ({"convreplay": None}, r"has no convreplay, and this program convreplay \d"),
+        (
+            {"Python": "3.9", "ray": "2.50.0"},
+            r"has Python 3\.9, ray 2\.50\.0, and this program Python 3\.1\d, ray 2",
+        ),
+    ],
+)
+async def test_a_node_with_other_versions_is_refused_before_anything_is_asked(tmp_path, fake, there, said):
+    node = fake.add()
+    fake.installed[node] = there
+    bot = python(tmp_path, "def answer(question): open(__file__ + '.asked', 'w')")
+    with pytest.raises(
+        InputError, match=rf"cluster: node host2 \(10\.0\.0\.2, 0{{8}}\) {said}.*; install the same"
+    ):
+        await played(tmp_path, system=bot, cluster={})
+    assert not fake.actors
+
+
+async def test_one_that_joins_later_is_left_out_with_a_warning(tmp_path, fake, caplog, monkeypatch):
+    monkeypatch.setattr(actor_pool, "LOOKED_EVERY_S", 0.01)
+    caplog.set_level(logging.WARNING, "replay")
+
+    async def once_it_is_left_out(body, writer):
+        if len(server.asked) == 1:
+            fake.installed[fake.add()] = {"convreplay": "0.0.9"}
+        await until_async(lambda: caplog.records)
+        await reply(body, writer)
+
+    server = Server(once_it_is_left_out)
+    async with server.running() as address:
+        run = await played(tmp_path, talks=TALKS, system=asking(address), cluster={})
+    assert set(outcomes(run)) == {"answered"}
+    assert len(fake.actors) == 2, "of the first two nodes"
+    (record,) = (one for one in caplog.records if "node" not in one.fields)  # here nodes log as well
+    assert record.getMessage() == "node left out"
+    assert "convreplay 0.0.9" in record.fields["reason"]
+
+
+def test_what_plug_ins_come_from_is_compared_too(tmp_path):
+    assert distributions(scenario(tmp_path).scenario) == ["convreplay", "ray"]
+    of = installed_versions(["convreplay", "pytest", "never-made"])
+    assert list(of) == ["Python", "convreplay", "pytest", "never-made"]
+    assert of["pytest"] == pytest.__version__
+    assert of["never-made"] is None
+
+
+def test_a_node_needs_nothing_of_ours_to_say_what_it_has():
+    ray = pytest.importorskip("ray", reason='needs Ray: pip install "convreplay[ray]"')
+    assert b"_make_function" in ray.cloudpickle.dumps(installed_versions), "by what it does, not by its name"
+
+
+NODE = {
+    "NodeID": "a" * 56,
+    "Alive": True,
+    "NodeManagerHostname": "host",
+    "NodeManagerAddress": "10.0.0.1",
+    "Resources": {"CPU": 4.0, "bot": 1.0, "node:10.0.0.1": 1.0, "accelerator_type:H100": 1.0},
+}
+
+
+def test_what_ray_names_itself_can_be_asked_for_and_is_not_listed():
+    node = ClusterNode.of(NODE)
+    assert node is not None
+    assert node.room_for({"CPU": 1.0, "accelerator_type:H100": 0.25}) == 4
+    assert node.room_for({"CPU": 1.0, "bot": 1.0}) == 1
+    assert node.room_for({"CPU": 1.0, "GPU": 1.0}) == 0
+    assert node.room_for({"CPU": 0.0}) == inf
+    assert node.has == "CPU 4, bot 1"
+
+
+def test_one_that_is_gone_is_no_node():
+    assert ClusterNode.of({**NODE, "Alive": False}) is None
+
+
+pytest.importorskip("ray", reason='needs Ray: pip install "convreplay[ray]"')
+
+
+def test_a_missing_token_is_said_before_anything_is_asked(tmp_path, monkeypatch):
+    monkeypatch.setenv("RAY_AUTH_MODE", "token")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"127.0.0.1:{server.getsockname()[1]}"
+        done = replay_process("run", "quickstart", "--on", address, cwd=tmp_path)
+
+    assert done.returncode == 2
+    assert f'cluster.address: "{address}" can\'t be reached' in done.stderr
+    assert "no authentication token was found" in done.stderr
+    assert "RAY_AUTH_TOKEN have to be set here as well" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not done.stdout

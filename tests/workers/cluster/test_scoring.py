@@ -28,11 +28,11 @@ from replay.scenario.optional_sections import ClusterSection
 from replay.scorers.bertscore import bertscore
 from replay.scorers.scorer import is_neural
 from replay.scorers.similarity import similarity
-from replay.scorers.token_f1 import f1
+from replay.scorers.word_overlap import f1
 from replay.store.reader import DATABASE
 from replay.store.store import RunStore
-from replay.workers.cluster import scoring_stage
-from replay.workers.cluster.scoring_stage import Observed, Pipeline, Stage, StageJob, versions
+from replay.workers.cluster import scoring
+from replay.workers.cluster.scoring import Observed, Pipeline, Stage, StageJob, versions
 from tests.scenario.keys import played, talk
 from tests.scorers.turns import turn
 from tests.waiting import until
@@ -196,7 +196,7 @@ def stage(scorers: bytes, **changes: Any) -> Stage:
 def made_of(scorers: Any, **changes: Any) -> Observed:
     """What an actor makes of a turn."""
     actor = stage(scorers if isinstance(scorers, bytes) else pickle.dumps(scorers), **changes)
-    block = scoring_stage._block([7], "records", [pickle.dumps([turn("In Port Ellis.", "Port Ellis.")])])
+    block = scoring._block([7], "records", [pickle.dumps([turn("In Port Ellis.", "Port Ellis.")])])
     [found] = actor(block).to_pylist()
     assert found["number"] == 7
     made: Observed = pickle.loads(found["observed"])
