@@ -23,9 +23,16 @@ from replay.play.load.objectives import ask_limits_s, parse_objectives
 from replay.scorers.scorer import Scorer, unit_of
 from replay.statistics.group import Group, groups_in_order
 from replay.statistics.load.asks import ANSWERED, OUTCOMES, OUTSIDE, Asks
-from replay.statistics.load.load_cell import AnswerTimes, LoadCell, LoadTally, load_cell
+from replay.statistics.load.load_cell import (
+    AnswerTimes,
+    Cell,
+    CellScores,
+    LoadCell,
+    LoadTally,
+    cell_scores,
+    load_cell,
+)
 from replay.statistics.load.load_level import LevelPlayed
-from replay.statistics.load.load_scores import Cell, CellScores, cell_scores
 from replay.statistics.load.load_summary import DriftShare, FirstErrors, LoadSummary, load_summary
 from replay.statistics.score_column import stored_column
 from replay.store import schema

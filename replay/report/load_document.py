@@ -26,11 +26,16 @@ from replay.report.run_document import failures_sections
 from replay.report.run_tables import percent
 from replay.statistics.failure_reasons import FailureReason
 from replay.statistics.interval import METHOD_NAMES
+from replay.statistics.load.load_findings import (
+    FEWEST_TURNS,
+    LevelComparison,
+    Saturation,
+    few_answers,
+    worst_generator,
+)
 from replay.statistics.load.load_level import LevelSummary, ObjectiveResult
 from replay.statistics.load.load_summary import DriftShare, Knee, LoadSummary
-from replay.statistics.load.load_warnings import few_answers, worst_generator
 from replay.statistics.load.percentiles import asks_needed
-from replay.statistics.load.saturation import FEWEST_TURNS, LevelComparison, Saturation
 
 MOST_NOTES = 4
 """Of a kind, in one screen."""

@@ -11,9 +11,8 @@ from replay.core.record import TurnRecord
 from replay.report.columns import LAYOUTS, Layout, TextColumn, column, depth_column, score_column
 from replay.report.numbers import count_text
 from replay.scorers.scorer import SHARE
-from replay.statistics.interventions import OCCASIONS, Control, GroupInterventions
 from replay.statistics.script_survival import ScriptSurvival, SurvivalRow
-from replay.statistics.simulations import ENDINGS, GroupSimulations
+from replay.statistics.users import ENDINGS, OCCASIONS, Control, GroupInterventions, GroupSimulations
 
 SURVIVAL_TITLE = "Script survival"
 SURVIVAL_NOTE = (

@@ -28,8 +28,7 @@ from replay.report.columns import (
 from replay.report.printing import print_lines
 from replay.report.run_tables import depth_columns
 from replay.report.trends import TREND_NOTE, Scales, Trend, can_show_bars, trend_bars
-from replay.statistics.depth_row import FEW_CONVERSATIONS
-from replay.statistics.depth_table import DepthTable, GroupTable
+from replay.statistics.depth_table import FEW_CONVERSATIONS, DepthTable, GroupTable
 
 _INTERVAL = r"\[[-+0-9., ]+\]"
 _LOWER = r"-[0-9.]+ \[-[0-9.]*[1-9][0-9.]*, -[0-9.]*[1-9][0-9.]*\]"

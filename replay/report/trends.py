@@ -11,8 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from replay.report.columns import TextColumn
-from replay.statistics.depth_row import FEW_CONVERSATIONS
-from replay.statistics.depth_table import DepthTable, GroupTable
+from replay.statistics.depth_table import FEW_CONVERSATIONS, DepthTable, GroupTable
 
 BARS = "▁▂▃▄▅▆▇█"
 MOST = 24

@@ -200,9 +200,8 @@ class Run:
         They combine what was observed and observe nothing: no code that the run names is imported.
         """
         from replay.results.checking import check_scores
-        from replay.results.human_scores import people_scores
         from replay.results.recorded import recorded_scores
-        from replay.results.verdict_columns import verdict_scores
+        from replay.results.verdict_columns import people_scores, verdict_scores
 
         with self._opened() as store:
             of_others = {**verdict_scores(store), **check_scores(store), **people_scores(store)}

@@ -9,7 +9,7 @@ from functools import partial
 
 from replay.core.errors import PluginError, RunStoppedError
 from replay.core.uncancellable import stoppable
-from replay.results.resolver_asks import keep_tally
+from replay.results.play_events import keep_tally
 from replay.scenario.assembly import Assembly
 from replay.store.store import RunStore
 

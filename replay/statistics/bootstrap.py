@@ -67,15 +67,15 @@ class WeightBlocks:
     def __init__(self, clusters: int, *, resamples: int, seed: int) -> None:
         self.clusters = clusters
         self.resamples = resamples
-        self._seed = seed
+        self.seed = seed
         self._all: Matrix | None = None
 
     def __iter__(self) -> Iterator[Matrix]:
         if self._all is None and self.clusters * self.resamples <= BLOCK:
-            self._all = cluster_weights(self.clusters, resamples=self.resamples, seed=self._seed)
+            self._all = cluster_weights(self.clusters, resamples=self.resamples, seed=self.seed)
         if self._all is not None:
             return iter([self._all])
-        return _blocks(self.clusters, self.resamples, self._seed)
+        return _blocks(self.clusters, self.resamples, self.seed)
 
 
 def _blocks(clusters: int, resamples: int, seed: int) -> Iterator[Matrix]:

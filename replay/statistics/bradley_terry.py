@@ -25,14 +25,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from replay.statistics.estimate import Resampling, resampling
-from replay.statistics.interval import IntervalMethod, UndefinedNumber, value_or_none
-from replay.statistics.number import Matrix, NumberWithInterval, no_number, number, resample
+from replay.statistics.bootstrap import Matrix
+from replay.statistics.estimate import (
+    NumberWithInterval,
+    Resampling,
+    Sampling,
+    no_number,
+    number,
+    resample,
+    resampling,
+)
+from replay.statistics.interval import UndefinedNumber, value_or_none
 from replay.statistics.preferences import POINTS, Preference, in_order
 
 SLOW = UndefinedNumber(reason="some system won nearly everything, so that its strength can't be computed")
@@ -68,11 +76,7 @@ class Strengths:
 
 def bradley_terry(
     preferences: Sequence[Preference],
-    *,
-    resamples: int = 1000,
-    seed: int = 0,
-    confidence: float = 0.95,
-    method: IntervalMethod = "t",
+    **sampling: Unpack[Sampling],
 ) -> Strengths:
     """
     Return each system's strength in *preferences*, in any order, with intervals over conversations.
@@ -100,10 +104,7 @@ def bradley_terry(
         return Strengths(systems={s: no_number(why, len(cell), len(counts[s])) for s, cell in cells.items()})
     drawn = resampling(
         [one.conversation for one in ordered],
-        resamples=resamples,
-        seed=seed,
-        confidence=confidence,
-        method=method,
+        **sampling,
     )
     values = resample(
         features.reshape(len(ordered), size**2),

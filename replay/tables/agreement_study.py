@@ -9,17 +9,17 @@ from typing import Any
 
 from replay.core.errors import InputError
 from replay.core.settings.faults import nearest
-from replay.statistics.correlation import CorrelationName, correlations
+from replay.statistics.estimate import NumberWithInterval
 from replay.statistics.interval import METHOD_NAMES, IntervalMethod
 from replay.statistics.model_agreement import (
+    CorrelationName,
     PairwiseAgreement,
     RankingAgreement,
+    correlations,
     pairwise_agreement,
     ranking_agreement,
 )
-from replay.statistics.number import NumberWithInterval
-from replay.statistics.rated_item import RatedItem as OneCriterion
-from replay.statistics.rater_agreement import Level
+from replay.statistics.rater_agreement import Level, RatedItem as OneCriterion
 from replay.statistics.rater_table import RaterAgreement, rater_agreement_of
 from replay.tables.items import KEYS, ItemSet, TableItem
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from replay.report.load_document import saturation_sentence
-from replay.statistics.load.saturation import saturation
+from replay.statistics.load.load_findings import saturation
 from tests.statistics.load.test_saturation import CLOSED, level
 
 

@@ -8,10 +8,10 @@ from hypothesis import given, strategies as st
 
 from replay.statistics.bootstrap import cluster_weights
 from replay.statistics.interval import FEW, NO_RESAMPLES, Interval, UndefinedNumber, interval
-from replay.statistics.rated_item import RatedItem
 from replay.statistics.rater_agreement import (
     ALL_EQUAL,
     NOT_TWO,
+    RatedItem,
     cohen_kappa,
     fleiss_kappa,
     krippendorff_alpha,

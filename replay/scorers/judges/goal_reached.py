@@ -2,7 +2,7 @@
 ``goal_reached``: did the user get what they wanted of the conversation? Yes is 1, no is 0.
 
 Asked of conversations with a goal in the place of recorded questions, once for each, about all that was said.
-The user who ends a conversation has a view of their own (``replay.statistics.simulations``).
+The user who ends a conversation has a view of their own (``replay.statistics.users``).
 """
 
 from __future__ import annotations

@@ -19,7 +19,15 @@ import numpy as np
 from replay.statistics.estimate import Estimate, estimate_cells, resampling
 from replay.statistics.group import Group
 from replay.statistics.load.asks import OUTSIDE, Asks, ConversationOrder
-from replay.statistics.load.load_cell import GrowingHistogram, LoadCell, LoadTally, load_cell
+from replay.statistics.load.load_cell import (
+    Cell,
+    CellScores,
+    GrowingHistogram,
+    LoadCell,
+    LoadTally,
+    load_cell,
+)
+from replay.statistics.load.load_findings import Saturation, level_warnings, saturation
 from replay.statistics.load.load_level import (
     ErrorKind,
     GroupLoad,
@@ -30,10 +38,7 @@ from replay.statistics.load.load_level import (
     rates,
     tokens_from,
 )
-from replay.statistics.load.load_scores import Cell, CellScores
-from replay.statistics.load.load_warnings import level_warnings
 from replay.statistics.load.percentiles import KeptDurations, percentiles
-from replay.statistics.load.saturation import Saturation, saturation
 from replay.statistics.load.time_series import TimeSeries, time_series
 from replay.statistics.score_column import ScoreColumn
 

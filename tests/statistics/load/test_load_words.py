@@ -11,6 +11,7 @@ import pytest
 from replay.statistics.group import Group
 from replay.statistics.load.asks import Asks
 from replay.statistics.load.load_cell import LoadCell, LoadTally
+from replay.statistics.load.load_findings import duration, level_warnings
 from replay.statistics.load.load_level import (
     GeneratorStats,
     Lag,
@@ -22,7 +23,6 @@ from replay.statistics.load.load_level import (
     tokens_from,
 )
 from replay.statistics.load.load_summary import Knee, load_summary
-from replay.statistics.load.load_warnings import duration, level_warnings
 from replay.statistics.load.percentiles import (
     CountedDurations,
     KeptDurations,

@@ -11,8 +11,8 @@ from dataclasses import replace
 import pytest
 
 from replay.statistics.load.load_cell import LoadCell
+from replay.statistics.load.load_findings import saturation
 from replay.statistics.load.load_level import LevelSummary, Rates
-from replay.statistics.load.saturation import saturation
 from tests.data_tables import from_table
 from tests.statistics.load.test_load_words import NO_RATES, PLAYED, taking
 
