@@ -79,6 +79,8 @@ def notes(study: AgreementStudy) -> list[str]:
         if missing := len(matched.pairs) - len(one.scores):
             said.append(f"{one.label}: {count_text(missing, 'item')} without a score or a rating; left out.")
         said += [f"{one.label}: {text}" for text in _undefined(one.correlations)]
+        if one.lower_is_better and one.ranking:
+            said.append(f"{one.label}: less is better, so the system with the least comes first.")
     if settings.resamples:
         clusters = max((c.clusters for a in study.agreements for c in a.correlations.values()), default=0)
         said.append(

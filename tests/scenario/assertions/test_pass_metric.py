@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from replay.report.findings import lines_against
-from replay.scenario.assertions.evaluation import Sampling, evaluate
+from replay.scenario.assertions.evaluation import evaluate
 from replay.scenario.assertions.pass_metric import PassMetric, pass_metric
 from replay.scenario.assertions.section import Assertion
+from replay.statistics.estimate import Sampling
 from replay.statistics.group import Group
 from replay.statistics.repeats import repeat_numbers
 from replay.statistics.run_comparison import ScoredRun
