@@ -16,13 +16,13 @@ from typing import Any, Self
 from replay.core.asking.rate_limit import RateLimit
 from replay.core.conversation import Conversation
 from replay.core.errors import ReplayError
+from replay.core.load_record import ClockOffset
 from replay.core.safety.code_gate import code_may_run
 from replay.core.uncancellable import cancel_and_wait, in_thread
 from replay.load.counting import Counts
 from replay.load.inputs import LoadInputs
 from replay.load.level_players import LocalLevelPlayer
 from replay.load.level_worker import COUNTED_EVERY_S, CountReport
-from replay.play.clock_offset import ClockOffset
 from replay.play.first_failure import first_failure, gather_or_cancel
 from replay.play.load.level import Level, LevelOutcome, together
 from replay.play.load.trace import Arrival

@@ -1,7 +1,7 @@
 """
 Reads the numbers of a load run from its database into columns, and has them summed up.
 
-The statistics know nothing of databases, histograms and objectives; this brings them together.
+The statistics know nothing of databases and objectives; this brings them together.
 """
 
 from __future__ import annotations
@@ -17,12 +17,13 @@ from numpy.typing import NDArray
 
 from replay.core.decoding import convert_to, decoder_of
 from replay.core.errors import RunError
+from replay.core.load_record import LevelPlayed
 from replay.core.record import TOKEN_GAP_S, ServerTimes
-from replay.play.load.histogram import DurationHistogram
 from replay.play.load.objectives import ask_limits_s, parse_objectives
 from replay.scorers.scorer import Scorer, unit_of
 from replay.statistics.group import Group, groups_in_order
 from replay.statistics.load.asks import ANSWERED, OUTCOMES, OUTSIDE, Asks
+from replay.statistics.load.histogram import DurationHistogram
 from replay.statistics.load.load_cell import (
     AnswerTimes,
     Cell,
@@ -32,7 +33,6 @@ from replay.statistics.load.load_cell import (
     cell_scores,
     load_cell,
 )
-from replay.statistics.load.load_level import LevelPlayed
 from replay.statistics.load.load_summary import DriftShare, FirstErrors, LoadSummary, load_summary
 from replay.statistics.score_column import stored_column
 from replay.store import schema
@@ -97,7 +97,6 @@ def read_load_summary(
             asks,
             levels,
             load=load,
-            histogram=DurationHistogram,
             tallies=_tallies(store, levels, asks.groups),
             limits_s=ask_limits_s(parse_objectives(load.get("slo") or {})),
             first_errors=read.first_errors,
@@ -137,8 +136,8 @@ def read_window(store: RunStore, level: int, due_s: tuple[float, float]) -> tupl
     chosen = np.arange(len(asks))
     tallies, gaps = _tallies(store, [window], asks.groups), list(asks.gaps.values())
     return (
-        load_cell(asks, chosen, tallies=tallies, gaps=gaps, histogram=DurationHistogram),
-        AnswerTimes(asks, chosen, tallies=tallies, gaps=gaps, histogram=DurationHistogram),
+        load_cell(asks, chosen, tallies=tallies, gaps=gaps),
+        AnswerTimes(asks, chosen, tallies=tallies, gaps=gaps),
     )
 
 

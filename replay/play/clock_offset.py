@@ -10,20 +10,11 @@ show says nothing by itself, and no time service sets them.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from time import perf_counter
 
+from replay.core.load_record import ClockOffset
+
 EXCHANGES = 8
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClockOffset:
-    """Of another clock to ours, in seconds."""
-
-    offset_s: float
-    """What it shows, less what ours shows at that moment."""
-    uncertainty_s: float
-    """The offset is that much too high or too low at most."""
 
 
 async def clock_offset(

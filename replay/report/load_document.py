@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from replay.core.load_record import ObjectiveResult
 from replay.report.columns import NONE, Layout, TextColumn
 from replay.report.document import ItemList, Paragraph, ReportDocument, ReportSection, Table, notes_section
 from replay.report.load_tables import (
@@ -33,7 +34,7 @@ from replay.statistics.load.load_findings import (
     few_answers,
     worst_generator,
 )
-from replay.statistics.load.load_level import LevelSummary, ObjectiveResult
+from replay.statistics.load.load_level import LevelSummary
 from replay.statistics.load.load_summary import DriftShare, Knee, LoadSummary
 from replay.statistics.load.percentiles import asks_needed
 

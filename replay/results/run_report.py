@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence, Set as AbstractSet
 
 import msgspec
 
+from replay.core.load_record import LagSummary
 from replay.core.record import TurnRecord
 from replay.datasets.omitted import LEFT_OUT, OmissionCounts
-from replay.play.loop_lag import LagSummary
 from replay.results.late_drift import late_drift_remarks
 from replay.results.play_events import (
     kept_answers_remarks,

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 
 from replay.core.terminal import on_one_line
 from replay.load.counting import Count
-from replay.play.load.histogram import DurationHistogram
 from replay.play.load.level import Level
 from replay.report.numbers import count_text
+from replay.statistics.load.histogram import DurationHistogram
 
 NOW_S = 10.0
 """Turns of so many last seconds are those of now."""

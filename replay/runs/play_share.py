@@ -7,10 +7,11 @@ from functools import partial
 from typing import Any, Protocol
 
 from replay.core.asking.circuit_breaker import CircuitBreaker
+from replay.core.load_record import LagSummary
 from replay.core.raw_reply import RawReply
 from replay.core.step import Step, TurnPlace
 from replay.play.engine import Observer, play_all
-from replay.play.loop_lag import LagSummary, worst
+from replay.play.loop_lag import worst
 from replay.play.play import Play
 from replay.play.player import PlayOptions
 from replay.policies.rewriter import opened

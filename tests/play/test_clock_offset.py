@@ -6,7 +6,8 @@ import random
 
 import pytest
 
-from replay.play.clock_offset import ClockOffset, clock_offset
+from replay.core.load_record import ClockOffset
+from replay.play.clock_offset import clock_offset
 from tests.virtual_time import in_virtual_time, now
 from tests.waiting import takes
 

@@ -14,9 +14,9 @@ from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from replay.core.load_record import GeneratorReport
 from replay.play.first_failure import first_failure
 from replay.play.load.busy import BusyTime
-from replay.play.load.generator_report import GeneratorReport
 from replay.play.load.level import Level, LevelOutcome
 from replay.play.loop_lag import InFlightRequests, LoopLag, worst
 from replay.play.turn_schedule import Pacer

@@ -9,10 +9,10 @@ all their plays; level and first level see the same resample, so that their diff
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ from replay.statistics.bootstrap import WeightBlocks
 from replay.statistics.estimate import Estimate, Resampling, Samples, estimate_cells
 from replay.statistics.interval import scale_of
 from replay.statistics.load.asks import OUTCOMES, Asks
+from replay.statistics.load.histogram import DurationHistogram
 from replay.statistics.load.percentiles import (
     CountedDurations,
     Durations,
@@ -30,14 +31,6 @@ from replay.statistics.load.percentiles import (
     percentiles,
 )
 from replay.statistics.score_column import Positions, ScoreColumn
-
-
-class GrowingHistogram(Durations, Protocol):
-    """A histogram that durations can be added to."""
-
-    def record_all(self, durations_s: NDArray[np.floating[Any]]) -> None: ...
-
-    def merge(self, other: Any) -> None: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +44,7 @@ class LoadTally:
     depth: int
     turns: int
     outcomes: Mapping[str, int]
-    durations: Mapping[str, GrowingHistogram]
+    durations: Mapping[str, DurationHistogram]
     """Of the answers: ``latency``, ``response`` and ``ttft``, those that there are."""
 
 
@@ -109,12 +102,10 @@ class AnswerTimes:
         *,
         tallies: Sequence[LoadTally],
         gaps: Iterable[Mapping[int, int]],
-        histogram: Callable[[], GrowingHistogram],
     ) -> None:
         self._answers = picked_asks(asks, chosen[asks.answered[chosen]])
         self._tallies = tallies
         self._gaps = gaps
-        self._histogram = histogram
 
     def of(self, measure: str) -> Durations:
         """``latency``, ``response``, ``ttft``, ``itl`` (between tokens), ``tpot`` or ``tpot_done``."""
@@ -127,7 +118,7 @@ class AnswerTimes:
         kept_apart = [tally.durations[measure] for tally in self._tallies if measure in tally.durations]
         if not kept_apart:
             return kept
-        whole = self._histogram()
+        whole = DurationHistogram()
         whole.record_all(kept.known_s)
         for histogram in kept_apart:
             whole.merge(histogram)
@@ -140,20 +131,19 @@ def load_cell(
     *,
     tallies: Sequence[LoadTally] = (),
     gaps: Sequence[Mapping[int, int]] = (),
-    histogram: Callable[[], GrowingHistogram],
     scores: Mapping[str, Estimate] | None = None,
     score_drops: Mapping[str, Estimate] | None = None,
 ) -> LoadCell:
     """
     Return the numbers of the asks at the indices *chosen*, with their *tallies* and token *gaps*.
 
-    *histogram* makes an empty histogram, into which kept durations go too where some are only tallied.
+    Where some are only tallied, kept durations go into a histogram too.
     """
     outcome = asks.outcome[chosen]
     outcomes = Counter({OUTCOMES[code]: int(n) for code, n in enumerate(np.bincount(outcome)) if n})
     for tally in tallies:
         outcomes.update(tally.outcomes)
-    times = AnswerTimes(asks, chosen, tallies=tallies, gaps=gaps, histogram=histogram)
+    times = AnswerTimes(asks, chosen, tallies=tallies, gaps=gaps)
     tallied = sum(tally.turns for tally in tallies)
     return LoadCell(
         turns=len(chosen) + tallied,

@@ -31,14 +31,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from replay.statistics.load.load_level import (
-    GeneratorStats,
-    LatenessStats,
-    LevelSummary,
-    busiest,
-    latest,
-    most_lagging,
-)
+from replay.core.load_record import GeneratorReport, LatenessSummary
+from replay.statistics.load.load_level import LevelSummary, busiest, latest, most_lagging
 from replay.statistics.load.percentiles import SHARES, Percentiles, asks_needed
 
 LATENESS_S = 0.01
@@ -142,7 +136,7 @@ def worst_generator(levels: Sequence[LevelSummary]) -> str | None:
     )
 
 
-def _lateness(level: LevelSummary) -> Percentiles | LatenessStats | None:
+def _lateness(level: LevelSummary) -> Percentiles | LatenessSummary | None:
     """Of the latest of several generators, since those that were in time would hide it."""
     generators = level.played.generators
     late = latest(generators)
@@ -153,7 +147,7 @@ def _median_s(level: LevelSummary) -> float | None:
     return level.total.latency.p50_s if level.total.latency else None
 
 
-def named(generator: GeneratorStats | None, generators: Sequence[GeneratorStats]) -> str:
+def named(generator: GeneratorReport | None, generators: Sequence[GeneratorReport]) -> str:
     """Return the words for *generator* in a message, with its number and host if there are several."""
     if generator is None or len(generators) < 2:
         return "the generator"

@@ -16,13 +16,13 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from replay.core.load_record import LevelPlayed
 from replay.statistics.estimate import Estimate, estimate_cells, resampling
 from replay.statistics.group import Group
 from replay.statistics.load.asks import OUTSIDE, Asks, ConversationOrder
 from replay.statistics.load.load_cell import (
     Cell,
     CellScores,
-    GrowingHistogram,
     LoadCell,
     LoadTally,
     load_cell,
@@ -31,7 +31,6 @@ from replay.statistics.load.load_findings import Saturation, level_warnings, sat
 from replay.statistics.load.load_level import (
     ErrorKind,
     GroupLoad,
-    LevelPlayed,
     LevelSummary,
     generator_lateness,
     goodput,
@@ -149,7 +148,6 @@ def load_summary(
     levels: Sequence[LevelPlayed],
     *,
     load: Mapping[str, Any],
-    histogram: Callable[[], GrowingHistogram],
     tallies: Sequence[LoadTally] = (),
     limits_s: Mapping[str, float] | None = None,
     first_errors: FirstErrors | None = None,
@@ -163,9 +161,8 @@ def load_summary(
     """
     Return the summary of *asks*, whose ``level`` is the position of one of *levels*.
 
-    *histogram* makes an empty one, for cells some of whose asks are only in *tallies*; *limits_s* are the
-    goals that each ask can be held against, by measure. *resamples* and *seed* are those that *scorings*
-    use, and are only reported.
+    *limits_s* are the goals that each ask can be held against, by measure. *resamples* and *seed* are those
+    that *scorings* use, and are only reported.
     """
     cells = _cells(asks, len(levels), tallies)
     scores = _scores(cells, levels, scorings or {})
@@ -177,7 +174,6 @@ def load_summary(
             chosen,
             tallies=[t for t in tallies if _is_within((t.level, t.group, t.depth), key)],
             gaps=[counts for at, counts in asks.gaps.items() if _is_within(at, key)],
-            histogram=histogram,
             **scores.get(key, {}),
         )
 

@@ -10,9 +10,10 @@ from functools import partial
 from typing import Any
 
 from replay.core.errors import ReplayError
+from replay.core.load_record import ClockOffset
 from replay.core.logs import LOGGER
 from replay.core.uncancellable import in_thread
-from replay.play.clock_offset import ClockOffset, clock_offset
+from replay.play.clock_offset import clock_offset
 from replay.scenario.cluster_section import ClusterSection
 from replay.workers.cluster.actor import ClusterActor
 from replay.workers.cluster.nodes import ClusterNode, on_node

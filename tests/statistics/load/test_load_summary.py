@@ -9,9 +9,9 @@ import pytest
 
 from replay.core.record import ServerTimes
 from replay.load.numbers import read_load_summary
-from replay.play.load.histogram import ERROR, DurationHistogram
 from replay.scorers.bleu4 import Bleu4
 from replay.scorers.token_f1 import f1
+from replay.statistics.load.histogram import ERROR, DurationHistogram
 from replay.store.store import RunStore
 from replay.store.stored import StoredScore, StoredTally
 from tests.statistics.load_runs import ask, level, summarised, summary_of, write_run
