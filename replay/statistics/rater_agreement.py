@@ -2,10 +2,10 @@
 Agreement among raters beyond chance: Cohen's kappa, Fleiss' kappa, Krippendorff's alpha.
 
 All three are 1 - observed/expected disagreement and differ in what they expect by chance: Cohen gives
-each rater habits of their own (Cohen, *A coefficient of agreement for nominal scales*, 1960; weighted
-for ordered scales, 1968), Fleiss one habit for all (Fleiss, *Measuring nominal scale agreement among
-many raters*, 1971), so that raters may change from item to item, and Krippendorff the same corrected
-for few items, with missing ratings and any scale (Krippendorff, *Content Analysis*, 2004, chapter 11).
+each rater habits of their own (Cohen, *A coefficient of agreement for nominal scales*, 1960), Fleiss one
+habit for all (Fleiss, *Measuring nominal scale agreement among many raters*, 1971), so that raters may
+change from item to item, and Krippendorff the same corrected for few items, with missing ratings and any
+scale (Krippendorff, *Content Analysis*, 2004, chapter 11).
 
 Each is a formula of sums over items, so that an interval costs one product of matrices and no thousand
 calls; tests hold them against statsmodels and the package ``krippendorff``. Where no disagreement is to
@@ -31,10 +31,8 @@ from replay.statistics.interval import UndefinedNumber
 Rating = float | str | None
 """None is a missing rating."""
 Level = Literal["nominal", "ordinal", "interval", "ratio"]
-Weights = Literal["linear", "quadratic"]
 
 ALL_EQUAL = UndefinedNumber(reason="all ratings are equal")
-NOT_BOTH = UndefinedNumber(reason="no item that both rated")
 NOT_TWO = UndefinedNumber(reason="no item with two ratings")
 
 
@@ -53,32 +51,6 @@ class Measure:
         return ALL_EQUAL if np.isnan(value) else value
 
 
-def cohen_kappa(
-    first: Sequence[Rating], second: Sequence[Rating], weights: Weights | None = None
-) -> float | UndefinedNumber:
-    """
-    Return Cohen's kappa of two raters, in [-1, 1], over the items that both rated.
-
-    *weights* let a near miss count less: by the ratings' difference, or its square.
-
-    Raises:
-        ValueError: the lengths differ, or ratings that are texts are to be weighted.
-    """
-    pairs = [(a, b) for a, b in zip(first, second, strict=True) if a is not None and b is not None]
-    return cohen(pairs, weights).value() if pairs else NOT_BOTH
-
-
-def fleiss_kappa(items: Sequence[Sequence[Rating]]) -> float | UndefinedNumber:
-    """
-    Return Fleiss' kappa, at most 1, of the ratings of each item.
-
-    Items with another number of ratings than most have (None is no rating) are left out, since the
-    measure is for a fixed number; ``complete_items`` says how many remain.
-    """
-    complete = complete_items(items)
-    return fleiss(complete).value() if complete else NOT_TWO
-
-
 def complete_items(items: Sequence[Sequence[Rating]]) -> list[list[Rating]]:
     """Return the items with the most common number of ratings (at least two; the larger of equals)."""
     rated: list[list[Rating]] = [[rating for rating in item if rating is not None] for item in items]
@@ -87,23 +59,6 @@ def complete_items(items: Sequence[Sequence[Rating]]) -> list[list[Rating]]:
         return []
     usual = max(sorted(set(sizes), reverse=True), key=sizes.count)
     return [item for item in rated if len(item) == usual]
-
-
-def krippendorff_alpha(
-    items: Sequence[Sequence[Rating]], level: Level = "ordinal"
-) -> float | UndefinedNumber:
-    """
-    Return Krippendorff's alpha, at most 1; items with fewer than two ratings don't count.
-
-    *level* is the scale's: with ``nominal`` any two different ratings are as bad, with ``ordinal`` the
-    ratings between them matter, with ``interval`` their difference, with ``ratio`` their proportion.
-
-    Raises:
-        ValueError: a rating is a text and *level* is not ``nominal``.
-    """
-    rated = [[rating for rating in item if rating is not None] for item in items]
-    rated = [item for item in rated if len(item) > 1]
-    return alpha(rated, level).value() if rated else NOT_TWO
 
 
 def percent_agreement(items: Sequence[Sequence[Rating]]) -> Measure:
@@ -115,17 +70,11 @@ def percent_agreement(items: Sequence[Sequence[Rating]]) -> Measure:
     )
 
 
-def cohen(pairs: Sequence[tuple[Rating, Rating]], weights: Weights | None = None) -> Measure:
-    """Return Cohen's kappa of *pairs* of ratings of one item by two raters."""
+def cohen(pairs: Sequence[tuple[Rating, Rating]]) -> Measure:
+    """Return Cohen's kappa, in [-1, 1], of *pairs* of ratings of one item by two raters."""
     categories = _categories([rating for pair in pairs for rating in pair])
-    if weights and any(isinstance(category, str) for category in categories):
-        raise ValueError("ratings that are texts have no difference to weight by")
     size = len(categories)
-    if weights:
-        values = np.array(list(categories), dtype=float)
-        distances = np.abs(values[:, None] - values) ** (1 if weights == "linear" else 2)
-    else:
-        distances = 1 - np.eye(size)
+    distances = 1 - np.eye(size)
     first, second = (np.array([categories[pair[side]] for pair in pairs]) for side in (0, 1))
 
     def formula(sums: Matrix) -> Matrix:
@@ -140,7 +89,11 @@ def cohen(pairs: Sequence[tuple[Rating, Rating]], weights: Weights | None = None
 
 
 def fleiss(items: Sequence[Sequence[Rating]]) -> Measure:
-    """Return Fleiss' kappa of items with the same number of ratings each, at least two."""
+    """
+    Return Fleiss' kappa, at most 1, of items with the same number of ratings each, at least two.
+
+    ``complete_items`` leaves others out.
+    """
     counts, _ = _counts(items)
 
     def formula(sums: Matrix) -> Matrix:
@@ -154,7 +107,15 @@ def fleiss(items: Sequence[Sequence[Rating]]) -> Measure:
 
 
 def alpha(items: Sequence[Sequence[Rating]], level: Level) -> Measure:
-    """Return Krippendorff's alpha of items with two ratings or more."""
+    """
+    Return Krippendorff's alpha, at most 1, of items with two ratings or more.
+
+    *level* is the scale's: with ``nominal`` any two different ratings are as bad, with ``ordinal`` the
+    ratings between them matter, with ``interval`` their difference, with ``ratio`` their proportion.
+
+    Raises:
+        ValueError: a rating is a text and *level* is not ``nominal``.
+    """
     counts, categories = _counts(items)
     if level != "nominal" and any(isinstance(category, str) for category in categories):
         raise ValueError(f"ratings that are texts have no {level} scale")
