@@ -58,6 +58,11 @@ _KINDS: dict[str, Any] = {
     "level": np.int16,
     "measured": np.bool_,
 }
+_READ = (
+    "row", "scheduled_s", "sent_s", "first_token_s", "done_s", "outcome", "depth", "attempts", "asks",
+    "tokens", "gaps", "server", "system", "policy", "recorded",
+)  # fmt: skip
+"""What ``NumberReader.asks`` gives of each turn."""
 _MOMENTS = ("scheduled_s", "sent_s", "first_token_s", "done_s")
 _CODES = {outcome.encode(): code for code, outcome in enumerate(OUTCOMES)}
 _GAP_BITS = 32
@@ -189,26 +194,10 @@ class _Columns:
         self.skipped += len(rows) - len(asked)
         if not asked:
             return {name: np.empty(0, kind) for name, kind in _KINDS.items()}
-        (
-            row,
-            scheduled,
-            sent,
-            first_token,
-            done,
-            outcome,
-            depth,
-            attempts,
-            asks,
-            tokens,
-            gaps,
-            server,
-            system,
-            policy,
-            ids,
-        ) = zip(*asked, strict=True)
+        read = dict(zip(_READ, zip(*asked, strict=True), strict=True))
         pieces = [
             None if at is None else [] if text is None else self._decoder.decode(text)
-            for at, text in zip(first_token, gaps, strict=True)
+            for at, text in zip(read["first_token_s"], read["gaps"], strict=True)
         ]
         counted = [
             # What is told of several asks is not of the answer, whose times these are.
@@ -217,30 +206,24 @@ class _Columns:
             else (-1, False)
             if gap is None
             else (len(gap) + 1, True)
-            for given, gap, taken in zip(tokens, pieces, asks, strict=True)
+            for given, gap, taken in zip(read["tokens"], pieces, read["asks"], strict=True)
         ]
-        values = {
-            "row": row,
-            "scheduled_s": scheduled,
-            "sent_s": sent,
-            "first_token_s": first_token,
+        values = read | {
             "last_token_s": [
                 at + TOKEN_GAP_S * sum(found) if found else None
-                for at, found in zip(first_token, pieces, strict=True)
+                for at, found in zip(read["first_token_s"], pieces, strict=True)
             ],
-            "done_s": done,
-            "server_s": [None if one is None else self._server.decode(one).own_s for one in server],
-            "outcome": [_CODES[one] for one in outcome],
-            "depth": depth,
-            "attempts": attempts,
-            "asks": asks,
+            "server_s": [None if one is None else self._server.decode(one).own_s for one in read["server"]],
+            "outcome": [_CODES[one] for one in read["outcome"]],
             "tokens": [number for number, _ in counted],
             "tokens_are_pieces": [were_counted for _, were_counted in counted],
-            "group": [self._groups[pair] for pair in zip(system, policy, strict=True)],
-            "recorded": [self._recorded.setdefault(one, len(self._recorded)) for one in ids],
+            "group": [self._groups[pair] for pair in zip(read["system"], read["policy"], strict=True)],
+            "recorded": [self._recorded.setdefault(one, len(self._recorded)) for one in read["recorded"]],
         }
         try:
-            batch = {name: np.array(column, dtype=_KINDS[name]) for name, column in values.items()}
+            batch = {
+                name: np.array(values[name], dtype=kind) for name, kind in _KINDS.items() if name in values
+            }
         except OverflowError as error:
             raise RunError(
                 f"a turn in the run's database has a number too large for its column ({error}); it is "

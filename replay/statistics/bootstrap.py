@@ -123,25 +123,6 @@ def cluster_bootstrap(
     return values
 
 
-def percentile_interval(values: NDArray[np.float64], confidence: float) -> tuple[float, float] | None:
-    """
-    Return the central *confidence* of the resampled *values*, NaN left out; None if nothing is left.
-
-    Rounded to twelve digits, since the last ones depend on how a matrix product was summed up.
-
-    Raises:
-        ValueError: *confidence* is not between 0 and 1.
-    """
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence: {confidence} is not between 0 and 1")
-    known = values[~np.isnan(values)]
-    if not len(known):
-        return None
-    tail = (1 - confidence) / 2
-    low, high = np.quantile(known, [tail, 1 - tail])
-    return float(f"{low:.12g}"), float(f"{high:.12g}")
-
-
 def jackknifed_values(
     column: ScoreColumn, cells: Sequence[Positions], *, clusters: Positions, count: int
 ) -> Matrix:

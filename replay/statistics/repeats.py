@@ -26,7 +26,7 @@ from replay.core.record import TurnRecord
 from replay.scorers.scorer import SHARE
 from replay.statistics.depth_table import DepthRow, DepthTable
 from replay.statistics.estimate import Estimate, Sampling, resampling
-from replay.statistics.group import Group, group_of, groups_in_order
+from replay.statistics.group import Group, group_json, group_of, groups_in_order
 from replay.statistics.pass_curves import PassCurve, of_cases, outcomes, pass_curves, says_yes_or_no
 from replay.statistics.score_column import ScoreColumn
 
@@ -100,7 +100,7 @@ class SameAnswers:
 
     def to_json(self) -> dict[str, Any]:
         """Return plain values for JSON."""
-        return {**msgspec.to_builtins(self.group), "turns": self.turns, "same": self.same}
+        return group_json(self)
 
 
 def run_spread(tables: Sequence[DepthTable], *, by_depth: bool = False) -> list[SpreadRow]:

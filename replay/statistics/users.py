@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Literal, get_args
 
-from replay.core.record import Ending, Occasion, TurnRecord
-from replay.statistics.group import Group, group_of, groups_in_order
+from replay.core.record import Ending, Intervention, Occasion, TurnRecord
+from replay.statistics.group import Group, group_json, group_of, groups_in_order
 
 Control = Literal["recorded", "references"]
 """``recorded``: the answers that the recorded history holds, so that each intervention is an error of the
@@ -53,10 +53,10 @@ class GroupInterventions:
     """A system under a policy with a user."""
 
     group: Group
-    rows: tuple[InterventionRow, ...]
-    """By depth, then all depths together."""
     control: Control | None = None
     """Of a system that gave recorded answers alone, so that users are to be measured by it."""
+    rows: tuple[InterventionRow, ...]
+    """By depth, then all depths together."""
 
     @property
     def total(self) -> InterventionRow:
@@ -64,14 +64,8 @@ class GroupInterventions:
 
     def to_json(self) -> dict[str, Any]:
         """Return plain values for JSON; of all depths together the depth is null."""
-        names = InterventionRow.__dataclass_fields__
-        rows = [{name: getattr(row, name) for name in names} for row in self.rows]
-        return {
-            "system": self.group.system,
-            "policy": self.group.policy,
-            **({"control": self.control} if self.control else {}),
-            "rows": [{**row, "occasions": dict(row["occasions"])} for row in rows],
-        }
+        plain = group_json(self)
+        return {name: value for name, value in plain.items() if value is not None}
 
 
 def count_interventions(
@@ -103,7 +97,6 @@ def _rows(records: Sequence[TurnRecord]) -> list[InterventionRow]:
 def _row(depth: int | None, records: Sequence[TurnRecord]) -> InterventionRow:
     done = [one for record in records for one in record.interventions]
     counts = Counter(one.occasion for one in done)
-    costs = [one.cost_usd for one in done if one.asks or one.cost_usd is not None]
     return InterventionRow(
         depth=depth,
         intents=len(records),
@@ -111,9 +104,7 @@ def _row(depth: int | None, records: Sequence[TurnRecord]) -> InterventionRow:
         touched=sum(bool(record.interventions) for record in records),
         occasions={name: counts[name] for name in OCCASIONS if counts[name]},
         unsaid=sum(one.said is None for one in done),
-        rejected=sum(len(one.rejected) for one in done),
-        asks=sum(one.asks for one in done),
-        cost_usd=None if None in costs else sum(cost for cost in costs if cost is not None),
+        **_effort(done),
     )
 
 
@@ -125,13 +116,15 @@ class GroupSimulations:
     """A system under a policy."""
 
     group: Group
+    endings: Mapping[Ending, int]
+    """Plays that a user ended, or the limit did, by how."""
     plays: int
     """Conversations of which there is a turn or an end, each play by itself."""
     turns: int
-    endings: Mapping[Ending, int]
-    """Plays that a user ended, or the limit did, by how."""
     failed: int
     """Plays that ended with a failed ask."""
+    under_way: int
+    """Plays that are not over."""
     rejected: int
     """What users worded, failed a test and was not said."""
     asks: int
@@ -139,20 +132,9 @@ class GroupSimulations:
     cost_usd: float | None
     """What they cost in this run; None where nobody says."""
 
-    @property
-    def under_way(self) -> int:
-        """Return the number of plays that are not over."""
-        return self.plays - self.failed - sum(self.endings.values())
-
     def to_json(self) -> dict[str, Any]:
         """Return plain values for JSON."""
-        names = ("plays", "turns", "failed", "under_way", "rejected", "asks", "cost_usd")
-        return {
-            "system": self.group.system,
-            "policy": self.group.policy,
-            "endings": dict(self.endings),
-            **{name: getattr(self, name) for name in names},
-        }
+        return group_json(self)
 
 
 def count_simulations(
@@ -174,14 +156,24 @@ def _counts(group: Group, found: list[TurnRecord]) -> GroupSimulations:
     ends = [one for one in found if one.is_end]
     done = [one for record in found for one in record.interventions]
     counts = Counter(one.move for record in ends for one in record.interventions)
-    costs = [one.cost_usd for one in done if one.asks or one.cost_usd is not None]
+    endings = {name: counts[name] for name in ENDINGS if counts[name]}
+    plays, failed = len({record.conversation for record in found}), sum(record.failed for record in found)
     return GroupSimulations(
         group=group,
-        plays=len({record.conversation for record in found}),
+        endings=endings,
+        plays=plays,
         turns=len(found) - len(ends),
-        endings={name: counts[name] for name in ENDINGS if counts[name]},
-        failed=sum(record.failed for record in found),
-        rejected=sum(len(one.rejected) for one in done),
-        asks=sum(one.asks for one in done),
-        cost_usd=None if None in costs else sum(cost for cost in costs if cost is not None),
+        failed=failed,
+        under_way=plays - failed - sum(endings.values()),
+        **_effort(done),
     )
+
+
+def _effort(done: Sequence[Intervention]) -> dict[str, Any]:
+    """Return what came of asking a user's model."""
+    costs = [one.cost_usd for one in done if one.asks or one.cost_usd is not None]
+    return {
+        "rejected": sum(len(one.rejected) for one in done),
+        "asks": sum(one.asks for one in done),
+        "cost_usd": None if None in costs else sum(cost for cost in costs if cost is not None),
+    }
