@@ -55,20 +55,6 @@ class Strengths:
     systems: Mapping[str, NumberWithInterval]
     """Natural logarithms with mean 0; ``items`` are a system's comparisons."""
 
-    def win_probability(self, one: str, other: str) -> float | UndefinedNumber:
-        """
-        Return the chance that *one* is preferred to *other*, a comparison without a winner counting half.
-
-        Raises:
-            KeyError: one of them was not compared.
-        """
-        first, second = self.systems[one].value, self.systems[other].value
-        if isinstance(first, UndefinedNumber):
-            return first
-        if isinstance(second, UndefinedNumber):
-            return second
-        return float(1 / (1 + np.exp(second - first)))
-
     def to_json(self) -> dict[str, Any]:
         """Return plain values for JSON, best first."""
         return {system: strength.to_json() for system, strength in self.systems.items()}

@@ -207,12 +207,12 @@ def interval(
     if method == "percentile":
         tail = (1 - confidence) / 2
         low, high = np.quantile(known, [tail, 1 - tail])
-        return _rounded(low, high)
+        return _round_ends(low, high)
     found = t_ends(known, estimate, conversations=conversations, confidence=confidence, scale=scale)
-    return found if isinstance(found, UndefinedNumber) else _rounded(*found)
+    return found if isinstance(found, UndefinedNumber) else _round_ends(*found)
 
 
-def _rounded(low: float, high: float) -> Interval:
+def _round_ends(low: float, high: float) -> Interval:
     # The last digits depend on how a matrix product was summed up.
     return Interval(low=float(f"{low:.12g}"), high=float(f"{high:.12g}"))
 
@@ -249,4 +249,4 @@ def bca_interval(
     if (stretch <= 0).any():
         return UndefinedNumber(reason="the acceleration is too large")
     low, high = np.quantile(known, ndtr(bias + shifted / stretch))
-    return _rounded(low, high)
+    return _round_ends(low, high)

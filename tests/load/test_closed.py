@@ -97,9 +97,7 @@ async def test_the_warm_up_is_played_and_not_measured(tmp_path):
     run = await play(
         tmp_path, {"concurrency": 2, "warmup_s": 0.2, "duration_s": 0.2}, settings={"delay_s": 0.01}
     )
-    summary = run.load_summary(resamples=0)
-    assert summary is not None
-    (level,) = summary.levels
+    (level,) = run.load_summary(resamples=0).levels
     due = [record.timing.scheduled_s for record in run.records()]
     begin, end = level.played.measured_from_s, level.played.measured_to_s
     assert level.warm_up_turns == sum(at < begin for at in due)
@@ -119,7 +117,6 @@ async def test_intervals_resample_the_datas_conversations_not_their_repetitions(
         settings={"answers": {"*": ["no"], **{name: ["a said 1."] for name in right}}},
     )
     summary = run.load_summary(resamples=200)
-    assert summary is not None
     score = summary.levels[0].groups[0].total.scores["em"]
     assert score.value == pytest.approx(0.5)
     assert (score.low, score.high) == (pytest.approx(0, abs=0.01), pytest.approx(1, abs=0.01))

@@ -321,14 +321,6 @@ def test_the_course_over_time_begins_with_the_bucket_of_the_first_ask():
     assert time_series(some_asks()) is None
 
 
-def test_a_run_of_years_has_three_hundred_buckets_too():
-    long_s = 299 * 100_000.0
-    series = time_series(some_asks(2, done_s=np.array([1.0, long_s])))
-
-    assert series.bucket_s == 100_000.0
-    assert len(series.start_s) == 300
-
-
 @pytest.mark.parametrize(
     "step_s", [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 43_200, 86_400]
 )

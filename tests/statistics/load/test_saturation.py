@@ -54,9 +54,7 @@ CLOSED = [level(2, 34, 0.052), level(4, 70, 0.055), level(8, 145, 0.053), level(
 def test_a_server_of_eight_at_a_time_is_saturated_by_eight():
     found = saturation([*CLOSED, level(32, 151, 0.207)])
 
-    assert found is not None
     assert (found.found, found.at.value, found.is_lowest) == ("saturated", 8, False)
-    assert found.beyond is not None
     assert (found.beyond.value, found.beyond.throughput, found.beyond.response_p50_s) == (16, 151, 0.103)
 
 
@@ -65,7 +63,6 @@ def test_within_a_fifth_of_the_most_is_as_good_as_the_most(throughput, at):
     levels = [*CLOSED[:2], level(8, throughput, 0.055), CLOSED[3], level(32, 151, 0.207)]
     found = saturation(levels)
 
-    assert found is not None
     assert (found.found, found.at.value) == ("saturated", at)
 
 
@@ -73,7 +70,6 @@ def test_within_a_fifth_of_the_most_is_as_good_as_the_most(throughput, at):
 def test_half_as_much_load_again_has_to_be_offered(further, said):
     found = saturation([level(4, 40), level(8, 80), level(further, 90, 0.13)])
 
-    assert found is not None
     assert found.found == said
 
 
@@ -81,7 +77,6 @@ def test_half_as_much_load_again_has_to_be_offered(further, said):
 def test_whoever_waits_for_the_system_waits_a_fifth_longer(response_s, said):
     found = saturation([level(4, 40), level(8, 80), level(16, 82, response_s)])
 
-    assert found is not None
     assert found.found == said
 
 
@@ -95,21 +90,18 @@ def test_arrivals_beyond_what_is_borne_saturate_too(rates):
     borne = {1: (10, 0.1), 2: (20, 0.12), 4: (29, 1.4), 8: (28, 4.0)}
     found = saturation([level(rate, *borne[rate]) for rate in rates])
 
-    assert found is not None
     assert (found.found, found.at.value) == ("saturated", 4)
 
 
 def test_a_system_that_gets_less_done_under_more_load_is_saturated_at_its_best():
     found = saturation([level(4, 40), level(8, 80), level(16, 30, 0.5)])
 
-    assert found is not None
     assert (found.found, found.at.value) == ("saturated", 8)
 
 
 def test_a_system_that_turns_load_away_is_saturated_though_its_answers_are_quick():
     found = saturation([level(4, 40), level(8, 80), level(16, 80, errors=0.5)])
 
-    assert found is not None
     assert (found.found, found.at.value) == ("saturated", 8)
     assert saturation([level(4, 40), level(8, 80), level(16, 0, errors=1.0)]).found == "saturated"  # type: ignore[union-attr]
 
@@ -128,14 +120,12 @@ def test_a_system_that_turns_load_away_is_saturated_though_its_answers_are_quick
 def test_where_the_levels_do_not_say_so_nothing_is_called_saturated(levels, said):
     found = saturation(levels)
 
-    assert found is not None
     assert found.found == said
 
 
 def test_a_lowest_level_that_is_saturated_already_is_said_to_be_the_lowest():
     found = saturation([level(8, 80, 0.1), level(16, 81, 0.2), level(32, 79, 0.4)])
 
-    assert found is not None
     assert (found.found, found.at.value, found.is_lowest) == ("saturated", 8, True)
 
 
@@ -158,7 +148,6 @@ def test_of_too_few_levels_nothing_is_said(levels):
 def test_of_the_same_load_played_twice_the_better_counts():
     found = saturation([level(4, 40), level(8, 30, 0.9), level(8, 80), level(16, 82, 0.2)])
 
-    assert found is not None
     assert (found.found, found.at.throughput) == ("saturated", 80)
 
 
