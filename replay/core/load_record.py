@@ -39,12 +39,12 @@ class ClockOffset:
 class GeneratorReport:
     """How one of those who offered a level kept up: this process, a process or an actor of a cluster."""
 
+    number: int = 0
+    """Which of those that offer the load, from 0."""
     host: str
     """The machine's name."""
     conversations: int
     """Begun."""
-    number: int = 0
-    """Which of those that offer the load, from 0."""
     busy: float | None = None
     """CPU time of the process over the time of the measured window; None where that never began. It is more
     than 1 where several threads work."""

@@ -3,8 +3,8 @@ What the gap between gold answers and a system's own is made of, as far as four 
 answers in the history, or mere wording.
 
 Asking a question in better words helps under any history, so what a mended question gives back under the
-own history is not all drift. Four cells on the same turns tell them apart: the history holds gold (G) or
-own (O) answers, the question is asked as recorded (R) or mended (M).
+own history is not all drift. Four cells on the same turns tell them apart: the history holds gold (G) or own
+(O) answers, the question is asked as recorded (R) or mended (M).
 
     gap     = GR - OR                       what a test with gold answers hides
     drift   = (OM - OR) - (GM - GR)         what mending gives back beyond what it gives under gold
@@ -23,11 +23,10 @@ The bounds take for granted that better words change what a question means to th
 else in its history can mislead it. Where they do, the difference counts as drift.
 
 Drift is a difference in differences, as in Angrist & Pischke, *Mostly Harmless Econometrics* (2009),
-section 5.2.
-
-Differences are turned so that a loss is positive, also where less is better. All cells are resampled by
-conversation together; p-values are sign-flip tests over conversations (of a score that is no mean, read
-off the resampled differences), and ``correct_attribution`` adjusts them for all that a page says.
+section 5.2. Differences are turned so that a loss is positive, also where less is better. All cells are
+resampled by conversation together; p-values are sign-flip tests over conversations (of a score that is no
+mean, read off the resampled differences), and ``correct_attribution`` adjusts them for all that a page
+says.
 
 A second look needs no mending policy: the turns of ``pred`` by the verdict on their question. Both parts
 are shares of all turns, so that they add up to the gap. A drifted question is often also a hard one, so
