@@ -6,7 +6,7 @@ import asyncio
 import json
 
 from tests.adapters.servers import completion, delta, event, http
-from tests.load.scenes import Body, Server, latencies, play, reply, talk
+from tests.load.scenes import Body, Server, latencies, play, play_at, reply, talk
 from tests.waiting import takes
 
 STREAM = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -31,14 +31,9 @@ async def test_streams_that_are_cut_are_not_taken_for_those_that_are_whole(tmp_p
         await writer.drain()
 
     server = Server(every_third_is_cut)
-    async with server.running() as address:
-        run = await play(
-            tmp_path,
-            {"concurrency": 8, "turns": 60},
-            address=address,
-            talks=ONE,
-            settings={"stream": True},
-        )
+    run = await play_at(
+        server, tmp_path, {"concurrency": 8, "turns": 60}, talks=ONE, settings={"stream": True}
+    )
     assert run.outcomes() == {"answered": 40, "cut-off": 20}
     cut = [record for record in run.records() if record.outcome == "cut-off"]
     assert {(record.answer, record.partial) for record in cut} == {(None, "Half an answer")}
@@ -60,15 +55,14 @@ async def test_a_stream_that_drips_shows_every_token_and_is_given_up_at_the_dead
         await writer.drain()
 
     server = Server(drip)
-    async with server.running() as address:
-        run = await play(
-            tmp_path,
-            {"concurrency": 4, "turns": 4},
-            address=address,
-            talks=ONE,
-            settings={"stream": True},
-            play={"timeout_s": 2},
-        )
+    run = await play_at(
+        server,
+        tmp_path,
+        {"concurrency": 4, "turns": 4},
+        talks=ONE,
+        settings={"stream": True},
+        play={"timeout_s": 2},
+    )
     by_outcome = {name: [r for r in run.records() if r.outcome == name] for name in run.outcomes()}
     assert by_outcome.keys() == {"answered", "timed-out"}
     for record in by_outcome["answered"]:
@@ -91,10 +85,9 @@ async def test_usage_that_comes_late_takes_no_time_of_a_token(tmp_path):
         await writer.drain()
 
     server = Server(late)
-    async with server.running() as address:
-        run = await play(
-            tmp_path, {"concurrency": 1, "turns": 3}, address=address, talks=ONE, settings={"stream": True}
-        )
+    run = await play_at(
+        server, tmp_path, {"concurrency": 1, "turns": 3}, talks=ONE, settings={"stream": True}
+    )
     total = run.load_summary(resamples=0).levels[0].total
     assert total.time_per_token_to_done.p50_s >= 0.2 / 9
     assert total.time_per_token.p50_s <= total.time_per_token_to_done.p50_s - 0.19 / 9
@@ -120,8 +113,7 @@ async def test_failures_are_counted_by_kind_with_the_first_of_each(tmp_path):
         await writer.drain()
 
     server = Server(differently)
-    async with server.running() as address:
-        run = await play(tmp_path, {"concurrency": 5, "turns": 50}, address=address, talks=ONE)
+    run = await play_at(server, tmp_path, {"concurrency": 5, "turns": 50}, talks=ONE)
     assert run.outcomes() == {
         "answered": 10,
         "bad-reply": 10,
@@ -146,14 +138,9 @@ async def test_a_scenario_that_asks_for_retries_has_them(tmp_path):
             await reply(body, writer)
 
     server = Server(every_other_fails)
-    async with server.running() as address:
-        run = await play(
-            tmp_path,
-            {"concurrency": 1, "turns": 5},
-            address=address,
-            talks=ONE,
-            play={"attempts": 2, "backoff_s": 0},
-        )
+    run = await play_at(
+        server, tmp_path, {"concurrency": 1, "turns": 5}, talks=ONE, play={"attempts": 2, "backoff_s": 0}
+    )
     assert run.outcomes() == {"answered": 5}
     assert {record.attempts for record in run.records()} == {2}
     assert len(server.asked) == 10
@@ -171,8 +158,7 @@ async def test_turns_that_are_not_kept_are_counted_with_their_latencies(tmp_path
 
     server = Server(every_fourth_fails)
     load = {"concurrency": 3, "turns": 100, "keep_turns": 20}
-    async with server.running() as address:
-        run = await play(tmp_path, load, address=address, talks=ONE)
+    run = await play_at(server, tmp_path, load, talks=ONE)
     assert len(run.records()) == 20
     assert run.outcomes() == {"answered": 75, "refused": 25}
     (level,) = run.load_summary(resamples=0).levels
