@@ -32,7 +32,7 @@ from replay.coreference.service.service import CoreferenceService, ResolverChoic
 from replay.results.run import Run
 from replay.scenario.reading import read_choices
 from replay.statistics.interval import UndefinedNumber
-from replay.statistics.rater_agreement import cohen_kappa
+from tests.statistics.test_rater_agreement import cohen_kappa
 
 AT_A_TIME = 8
 

@@ -109,8 +109,7 @@ def show_plan(file: ScenarioFile, *, as_json: bool) -> None:
 
     from replay.core.errors import InputError
     from replay.report.numbers import count_text
-    from replay.results.resolver_asks import estimate_resolver, planned_turns
-    from replay.results.user_asks import estimate_users
+    from replay.results.estimates import estimate_resolver, estimate_users, planned_turns
     from replay.scenario.assembly import assemble
 
     assembly = assemble(file)

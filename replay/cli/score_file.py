@@ -117,14 +117,7 @@ def score_file(
     )
     write_table(out, evaluation.columns, evaluation.rows)
     if as_json:
-        echo_json(
-            {
-                "out": str(out),
-                "means": [one.to_json() for one in evaluation.means],
-                "left_out": dict(evaluation.left_out),
-                "notes": list(evaluation.notes),
-            }
-        )
+        echo_json({"out": str(out), **evaluation.to_json()})
         return
     print_document(evaluation_document(evaluation), open_console())
     echo(f"wrote {out}")

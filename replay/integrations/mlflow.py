@@ -24,8 +24,7 @@ from mlflow.data.code_dataset_source import CodeDatasetSource
 from mlflow.data.meta_dataset import MetaDataset
 
 from replay.results.run import Run
-from replay.statistics.depth_row import DepthRow
-from replay.statistics.depth_table import DepthTable, GroupTable
+from replay.statistics.depth_table import DepthRow, DepthTable, GroupTable
 from replay.statistics.run_numbers import Report
 from replay.store.reader import RunReader
 from replay.viewer.static_report import write_report

@@ -1,35 +1,41 @@
 """
 A load run on the nodes of a cluster, each actor with its own event loop and its share of the load.
 
-Their records are written here. None ever waits for another one: who comes when follows from the scenario and
-the seed (``replay.load.planned_sessions``).
+Their records are written by this program; ``open_work`` is what an actor does. None ever waits for another
+one: who comes when follows from the scenario and the seed (``replay.load.inputs``).
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from dataclasses import replace
 from typing import Any, Self
 
+from replay.core.asking.limits import RateLimit
 from replay.core.conversation import Conversation
 from replay.core.errors import ReplayError
-from replay.core.uncancellable import in_thread
+from replay.core.load_record import ClockOffset
+from replay.core.safety.code_gate import code_may_run
+from replay.core.uncancellable import cancel_and_wait, in_thread
 from replay.load.counting import Counts
 from replay.load.inputs import LoadInputs
-from replay.load.level_worker import CountReport
+from replay.load.level_players import LocalLevelPlayer
+from replay.load.level_worker import COUNTED_EVERY_S, CountReport
 from replay.play.event_loop import first_failure, gather_or_cancel
 from replay.play.load.arrivals import Arrival
-from replay.play.load.generator_report import ClockOffset
 from replay.play.load.level import Level, LevelOutcome, together
+from replay.scenario.assembly import Assembly, assemble
 from replay.store.schema import Row, to_json
 from replay.store.store import RunStore
+from replay.workers.cluster.actor import Inputs, Outbox
 from replay.workers.cluster.actor_pool import ActorHandle, ActorLostError, open_actor_pool
 from replay.workers.cluster.coordinator import RecordReceiver
 from replay.workers.job import WorkerJob, workers_within_limits
 
-_WORK = "replay.load.cluster_level_worker"
+_WORK = __name__
+"""Where actors find ``open_work``."""
 BEFORE_LEVEL_S = 1.0
 """Between sending a level and its beginning, so that all begin at once."""
 CONVERSATIONS = 1_000
@@ -194,3 +200,60 @@ def _all_is_kept() -> Iterator[None]:
         yield
     except ActorLostError as error:
         raise ReplayError(f"{error}; what was answered until then is kept") from error
+
+
+@asynccontextmanager
+async def open_work(job: WorkerJob, outbox: Outbox, inputs: Inputs) -> AsyncIterator[LevelWork]:
+    """Play the share of *job* of levels, with *inputs* by their field in ``LoadInputs``."""
+    with code_may_run():
+        assembly = assemble(job.scenario(), data_is_read=True)
+    assert assembly.load is not None
+    read: dict[str, Any] = {"conversations": [], "trace": [], **inputs}
+    players = LocalLevelPlayer(
+        LoadInputs(assembly=assembly, load=assembly.load, **read),
+        outbox,
+        start=job.start,
+        started_at=job.started_at,
+        run=job.run,
+        worker=job.worker,
+        workers=job.workers,
+        breaker=outbox,
+    )
+    async with players.opened() as player:
+        work = LevelWork(assembly, player, outbox, job)
+        counting = asyncio.create_task(work.keep_counting())
+        try:
+            yield work
+        finally:
+            await cancel_and_wait(counting)
+            outbox.add_count(work.take_counts())
+
+
+class LevelWork:
+    """Plays one level after another."""
+
+    def __init__(self, assembly: Assembly, player: LocalLevelPlayer, outbox: Outbox, job: WorkerJob) -> None:
+        self.limits: Mapping[str, RateLimit] = assembly.limits
+        self._player = player
+        self._outbox = outbox
+        self._share = job.worker, job.workers
+
+    async def play(self, level: Level, start: float) -> tuple[LevelOutcome, CountReport]:
+        """Play this one's share of *level*; the run's *start* by the clock of this machine."""
+        self._player.set_start(start)
+        outcome = await self._player.play(level.share(*self._share))
+        await self._outbox.flush()
+        return outcome, self.take_counts()
+
+    async def keep_counting(self) -> None:
+        """Tell now and then what came since the last time; the tallies come once a level."""
+        while True:
+            await asyncio.sleep(COUNTED_EVERY_S)
+            self._outbox.add_count(CountReport(self._player.counts.take_count(), {}))
+
+    def take_counts(self) -> CountReport:
+        """Return what came since the last time."""
+        return CountReport(self._player.counts.take_count(), self._player.counts.take_tallies())
+
+    def report(self) -> None:
+        """Return nothing: all is in the records."""

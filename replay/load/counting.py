@@ -10,8 +10,8 @@ from typing import Any
 
 from replay.core.record import TurnRecord
 from replay.play.load.generator_report import LatenessCounter
-from replay.play.load.histogram import DurationHistogram
 from replay.play.player import RecordSink
+from replay.statistics.load.histogram import DurationHistogram
 
 
 @dataclass(slots=True)

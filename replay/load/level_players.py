@@ -13,8 +13,7 @@ from replay.core.asking.retries import open_endpoints
 from replay.core.errors import AdapterError
 from replay.coreference.reading.resolver import Document
 from replay.load.counting import CountingSink, Counts
-from replay.load.inputs import LoadInputs
-from replay.load.planned_sessions import PlannedSessions
+from replay.load.inputs import LoadInputs, PlannedSessions
 from replay.play.gc_pause import gc_paused
 from replay.play.load.generator import play_level
 from replay.play.load.level import Level, LevelOutcome, share_of

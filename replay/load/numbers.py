@@ -1,7 +1,7 @@
 """
 Reads the numbers of a load run from its database into columns, and has them summed up.
 
-The statistics know nothing of databases, histograms and objectives; this brings them together.
+The statistics know nothing of databases and objectives; this brings them together.
 """
 
 from __future__ import annotations
@@ -17,15 +17,22 @@ from numpy.typing import NDArray
 
 from replay.core.decoding import convert_to, decoder_of
 from replay.core.errors import RunError
+from replay.core.load_record import LevelPlayed
 from replay.core.record import TOKEN_GAP_S, ServerTimes
-from replay.play.load.histogram import DurationHistogram
 from replay.play.load.objectives import ask_limits_s, parse_objectives
 from replay.scorers.scorer import Scorer, unit_of
 from replay.statistics.group import Group, groups_in_order
 from replay.statistics.load.asks import ANSWERED, OUTCOMES, OUTSIDE, Asks
-from replay.statistics.load.load_cell import AnswerTimes, LoadCell, LoadTally, load_cell
-from replay.statistics.load.load_level import LevelPlayed
-from replay.statistics.load.load_scores import Cell, CellScores, cell_scores
+from replay.statistics.load.histogram import DurationHistogram
+from replay.statistics.load.load_cell import (
+    AnswerTimes,
+    Cell,
+    CellScores,
+    LoadCell,
+    LoadTally,
+    cell_scores,
+    load_cell,
+)
 from replay.statistics.load.load_summary import DriftShare, FirstErrors, LoadSummary, load_summary
 from replay.statistics.score_column import stored_column
 from replay.store import schema
@@ -51,6 +58,11 @@ _KINDS: dict[str, Any] = {
     "level": np.int16,
     "measured": np.bool_,
 }
+_READ = (
+    "row", "scheduled_s", "sent_s", "first_token_s", "done_s", "outcome", "depth", "attempts", "asks",
+    "tokens", "gaps", "server", "system", "policy", "recorded",
+)  # fmt: skip
+"""What ``NumberReader.asks`` gives of each turn."""
 _MOMENTS = ("scheduled_s", "sent_s", "first_token_s", "done_s")
 _CODES = {outcome.encode(): code for code, outcome in enumerate(OUTCOMES)}
 _GAP_BITS = 32
@@ -90,7 +102,6 @@ def read_load_summary(
             asks,
             levels,
             load=load,
-            histogram=DurationHistogram,
             tallies=_tallies(store, levels, asks.groups),
             limits_s=ask_limits_s(parse_objectives(load.get("slo") or {})),
             first_errors=read.first_errors,
@@ -130,8 +141,8 @@ def read_window(store: RunStore, level: int, due_s: tuple[float, float]) -> tupl
     chosen = np.arange(len(asks))
     tallies, gaps = _tallies(store, [window], asks.groups), list(asks.gaps.values())
     return (
-        load_cell(asks, chosen, tallies=tallies, gaps=gaps, histogram=DurationHistogram),
-        AnswerTimes(asks, chosen, tallies=tallies, gaps=gaps, histogram=DurationHistogram),
+        load_cell(asks, chosen, tallies=tallies, gaps=gaps),
+        AnswerTimes(asks, chosen, tallies=tallies, gaps=gaps),
     )
 
 
@@ -183,26 +194,10 @@ class _Columns:
         self.skipped += len(rows) - len(asked)
         if not asked:
             return {name: np.empty(0, kind) for name, kind in _KINDS.items()}
-        (
-            row,
-            scheduled,
-            sent,
-            first_token,
-            done,
-            outcome,
-            depth,
-            attempts,
-            asks,
-            tokens,
-            gaps,
-            server,
-            system,
-            policy,
-            ids,
-        ) = zip(*asked, strict=True)
+        read = dict(zip(_READ, zip(*asked, strict=True), strict=True))
         pieces = [
             None if at is None else [] if text is None else self._decoder.decode(text)
-            for at, text in zip(first_token, gaps, strict=True)
+            for at, text in zip(read["first_token_s"], read["gaps"], strict=True)
         ]
         counted = [
             # What is told of several asks is not of the answer, whose times these are.
@@ -211,30 +206,24 @@ class _Columns:
             else (-1, False)
             if gap is None
             else (len(gap) + 1, True)
-            for given, gap, taken in zip(tokens, pieces, asks, strict=True)
+            for given, gap, taken in zip(read["tokens"], pieces, read["asks"], strict=True)
         ]
-        values = {
-            "row": row,
-            "scheduled_s": scheduled,
-            "sent_s": sent,
-            "first_token_s": first_token,
+        values = read | {
             "last_token_s": [
                 at + TOKEN_GAP_S * sum(found) if found else None
-                for at, found in zip(first_token, pieces, strict=True)
+                for at, found in zip(read["first_token_s"], pieces, strict=True)
             ],
-            "done_s": done,
-            "server_s": [None if one is None else self._server.decode(one).own_s for one in server],
-            "outcome": [_CODES[one] for one in outcome],
-            "depth": depth,
-            "attempts": attempts,
-            "asks": asks,
+            "server_s": [None if one is None else self._server.decode(one).own_s for one in read["server"]],
+            "outcome": [_CODES[one] for one in read["outcome"]],
             "tokens": [number for number, _ in counted],
             "tokens_are_pieces": [were_counted for _, were_counted in counted],
-            "group": [self._groups[pair] for pair in zip(system, policy, strict=True)],
-            "recorded": [self._recorded.setdefault(one, len(self._recorded)) for one in ids],
+            "group": [self._groups[pair] for pair in zip(read["system"], read["policy"], strict=True)],
+            "recorded": [self._recorded.setdefault(one, len(self._recorded)) for one in read["recorded"]],
         }
         try:
-            batch = {name: np.array(column, dtype=_KINDS[name]) for name, column in values.items()}
+            batch = {
+                name: np.array(values[name], dtype=kind) for name, kind in _KINDS.items() if name in values
+            }
         except OverflowError as error:
             raise RunError(
                 f"a turn in the run's database has a number too large for its column ({error}); it is "

@@ -3,7 +3,7 @@ A load run on several processes of this machine (``load.workers``), each with it
 of every level.
 
 They write their records into the run's database themselves. None ever waits for another one: who comes when
-follows from the scenario and the seed (``replay.load.planned_sessions``).
+follows from the scenario and the seed (``replay.load.inputs``).
 """
 
 from __future__ import annotations

@@ -18,22 +18,13 @@ from types import TracebackType
 from typing import Self
 
 from replay.core.adapter import ChatReply, ChatRequest, Session
+from replay.core.load_record import LagSummary
 from replay.core.uncancellable import cancel_and_wait
 
 INTERVAL_S = 0.02
 KEPT = 50_000
 """Lags kept of a system; beyond that every second one of each is dropped and the interval doubled, so memory
 stays flat."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LagSummary:
-    """Quantiles of the loop's lag in seconds; all 0 where no ask was long enough for a sample."""
-
-    samples: int
-    p50_s: float
-    p99_s: float
-    max_s: float
 
 
 def worst(summaries: Iterable[LagSummary]) -> LagSummary | None:

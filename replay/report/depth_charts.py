@@ -31,8 +31,7 @@ from replay.report.document import ChartFigure
 from replay.report.numbers import duration, headline, number, p_value, unit_name, with_unit
 from replay.scorers.scorer import SHARE
 from replay.statistics.comparison import Comparison
-from replay.statistics.depth_row import DepthRow
-from replay.statistics.depth_table import GroupTable
+from replay.statistics.depth_table import DepthRow, GroupTable
 from replay.statistics.group import Group
 from replay.statistics.paired import PairedDifference
 from replay.statistics.run_comparison import ComparisonReport

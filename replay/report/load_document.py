@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from replay.core.load_record import ObjectiveResult
 from replay.report import load_tables
 from replay.report.columns import NONE, Layout, TextColumn
 from replay.report.document import ItemList, Paragraph, ReportDocument, ReportSection, Table, notes_section
@@ -15,11 +16,16 @@ from replay.report.run_document import failures_sections
 from replay.report.run_tables import percent
 from replay.statistics.failure_reasons import FailureReason
 from replay.statistics.interval import METHOD_NAMES
-from replay.statistics.load.load_level import LevelSummary, ObjectiveResult
+from replay.statistics.load.load_findings import (
+    FEWEST_TURNS,
+    LevelComparison,
+    Saturation,
+    few_answers,
+    worst_generator,
+)
+from replay.statistics.load.load_level import LevelSummary
 from replay.statistics.load.load_summary import DriftShare, Knee, LoadSummary
-from replay.statistics.load.load_warnings import few_answers, worst_generator
 from replay.statistics.load.percentiles import asks_needed
-from replay.statistics.load.saturation import FEWEST_TURNS, LevelComparison, Saturation
 
 MOST_NOTES = 4
 """Of a kind, in one screen."""

@@ -17,8 +17,7 @@ from replay.core.expectation import ALL_CHECKS, NO_CHECK
 from replay.report.numbers import count_text
 from replay.report.run_tables import names_of
 from replay.report.script_tables import SURVIVAL_NOTE, intervention_notes, simulation_notes
-from replay.statistics.depth_row import FEW_CONVERSATIONS
-from replay.statistics.depth_table import DepthTable, GroupTable
+from replay.statistics.depth_table import FEW_CONVERSATIONS, DepthTable, GroupTable
 from replay.statistics.interval import FEW, NO_RESAMPLES
 from replay.statistics.paired import DifferenceRow
 from replay.statistics.repeats import RepeatNumbers

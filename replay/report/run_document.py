@@ -34,12 +34,11 @@ from replay.scenario.assertions.findings import AssertionResult
 from replay.statistics.checks import Checks
 from replay.statistics.failure_reasons import FailureReason
 from replay.statistics.group import Group
-from replay.statistics.interventions import GroupInterventions
 from replay.statistics.people import HumanNumber, HumanScores, HumanTable
 from replay.statistics.repeats import RepeatNumbers, SameAnswers, SpreadRow
 from replay.statistics.run_numbers import Report
 from replay.statistics.server_times import GroupServerTimes
-from replay.statistics.simulations import GroupSimulations
+from replay.statistics.users import GroupInterventions, GroupSimulations
 
 LONG = 12
 """Depth tables with more rows together are folded, so that a comment stays short."""

@@ -20,8 +20,7 @@ from replay.report.columns import (
 from replay.report.numbers import count_text
 from replay.scorers.scorer import SHARE
 from replay.statistics.checks import CheckRow, Checks
-from replay.statistics.depth_row import DepthRow
-from replay.statistics.depth_table import DepthTable, GroupTable
+from replay.statistics.depth_table import DepthRow, DepthTable, GroupTable
 from replay.statistics.estimate import Estimate
 from replay.statistics.group import Group
 from replay.statistics.interval import METHOD_NAMES

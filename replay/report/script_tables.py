@@ -15,10 +15,9 @@ from replay.report.findings import MOST_TURNS
 from replay.report.numbers import count_text
 from replay.report.printing import shorten
 from replay.scorers.scorer import SHARE
-from replay.statistics.interventions import OCCASIONS, Control, GroupInterventions
 from replay.statistics.recorded import VERDICTS, RecordedNumbers, RecordedRow, RecordedTurn, WorseLimit
 from replay.statistics.script_survival import ScriptSurvival, SurvivalRow
-from replay.statistics.simulations import ENDINGS, GroupSimulations
+from replay.statistics.users import ENDINGS, OCCASIONS, Control, GroupInterventions, GroupSimulations
 
 SURVIVAL_TITLE = "Script survival"
 SURVIVAL_NOTE = (

@@ -32,8 +32,7 @@ from replay.report.columns import (
 )
 from replay.report.printing import print_lines
 from replay.report.run_tables import depth_columns
-from replay.statistics.depth_row import FEW_CONVERSATIONS
-from replay.statistics.depth_table import DepthTable, GroupTable
+from replay.statistics.depth_table import FEW_CONVERSATIONS, DepthTable, GroupTable
 
 BARS = "▁▂▃▄▅▆▇█"
 MOST = 24

@@ -13,9 +13,10 @@ from replay.core.errors import RunError
 from replay.core.expectation import CheckResult
 from replay.core.record import TurnRecord
 from replay.results.run import Run
-from replay.scenario.assertions.evaluation import Sampling, evaluate
+from replay.scenario.assertions.evaluation import evaluate
 from replay.scenario.assertions.findings import AssertionResult, Finding
 from replay.scenario.sections import Scenario
+from replay.statistics.estimate import Sampling
 from replay.statistics.group import Group, groups_in_order
 from replay.statistics.load.load_summary import LoadSummary
 from replay.statistics.run_comparison import ScoredRun

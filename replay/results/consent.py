@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -32,13 +33,10 @@ def actions_of_untrusted_run(
     Raises:
         RunError, ScenarioError: there is no such run, or it can't be read.
     """
-    store = RunStore(folder)
-    try:
+    with closing(RunStore(folder)) as store:
         if created_by_this_user(store.fact):
             return None
         chosen = chosen_scorers(store) if scorers is None and judges is None else []
-    finally:
-        store.close()
     file = Run(folder).scenario()
     if scorers is None and judges is None:
         changed: dict[str, Any] = {"scorers": [*file.scenario.scorers, *chosen]}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -21,6 +22,8 @@ from replay.results.checking import check_into
 from replay.results.consent import actions_of_untrusted_run
 from replay.results.recorded import compare_recorded_into
 from replay.results.run import Run
+from replay.results.scoring import stored_score
+from replay.results.telemetry import send_scores
 from replay.results.verdict_columns import JUDGED, judged_of, turn_cases
 from replay.scenario.judge_section import build_panel
 from replay.scenario.part_builder import PartBuilder
@@ -30,11 +33,11 @@ from replay.scorers.judges.judging import ONCE_PER_DIALOGUE, estimate, judge_all
 from replay.scorers.judges.panel import Panel, Verdict
 from replay.scorers.judges.tally import FlagCount, JudgeSummary, spread_of
 from replay.scorers.scorer import Unscored
-from replay.store.rows import StoredScore, StoredVerdict
+from replay.store.rows import StoredVerdict
 from replay.store.store import RunStore
 
 if TYPE_CHECKING:
-    from replay.core.record import TurnRecord
+    pass
 
 
 def run_panels(
@@ -242,16 +245,10 @@ def _numbers(values: Sequence[Sequence[Mapping[str, Value]]], output: str) -> li
 def _add_scores(store: RunStore, panel: Panel, verdict: Verdict, *, anew: bool) -> None:
     for column, output in panel.columns.items():
         value = verdict.values[output.name]
-        scores = [_stored_score(verdict.case.record, value)]
+        scores = [stored_score(verdict.case.record, value)]
         if panel.judge.level == "dialogue":
-            scores += [_stored_score(record, ONCE_PER_DIALOGUE) for record in verdict.case.records[:-1]]
+            scores += [stored_score(record, ONCE_PER_DIALOGUE) for record in verdict.case.records[:-1]]
         store.add_scores(column, scores, anew=anew)
-
-
-def _stored_score(record: TurnRecord, value: Value) -> StoredScore:
-    reason = value.reason if isinstance(value, Unscored) else None
-    number = None if isinstance(value, Unscored) else value
-    return StoredScore(record.conversation, record.system, record.policy, record.depth, number, reason)
 
 
 def _stored_verdict(panel: Panel, verdict: Verdict) -> StoredVerdict:
@@ -287,9 +284,6 @@ async def judge_run(
         RunError: there is no such run, or another process is writing it.
         RunStoppedError: as for ``judge_into``.
     """
-    from replay.results.run import Run
-    from replay.results.telemetry import send_scores
-
     store = RunStore(Path(folder), write=True)
     try:
         await judge_into(store, panels, told=told)
@@ -309,12 +303,9 @@ def estimate_run(folder: str | Path, panels: Sequence[Panel]) -> list[CostEstima
     Raises:
         RunError: there is no such run, or it can't be read.
     """
-    store = RunStore(Path(folder))
     estimates = []
-    try:
+    with closing(RunStore(Path(folder))) as store:
         for panel in panels:
             ready, settled = ready_cases(panel, turn_cases(store, panel.judge.level))
             estimates.append(estimate(panel, ready, settled=len(settled)))
-    finally:
-        store.close()
     return estimates

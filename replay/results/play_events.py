@@ -1,10 +1,12 @@
-"""What went wrong while a run was played, kept as events of the run and told with its numbers."""
+"""What happened while a run was played, kept as events of the run and told with its numbers."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from replay.core.asking.tally import AskTally, total
+from replay.core.decoding import convert_to
 from replay.core.errors import AdapterError
 from replay.play.play import System
 from replay.report.numbers import count_text
@@ -12,6 +14,7 @@ from replay.store.store import RunStore
 
 if TYPE_CHECKING:
     from replay.play.play import Play
+    from replay.scenario.assembly import Assembly
 
 _UNCLOSED = "session-not-closed"
 """The event with one such session."""
@@ -114,3 +117,20 @@ def rerun_notes(turns: int, attempts: int) -> list[str]:
     were = "turn was" if turns == 1 else "turns were"
     kept = f"{attempts:,} attempt{'' if attempts == 1 else 's'} kept"
     return [f"{turns:,} {were} asked again ({kept})."]
+
+
+_ASKED = "resolver-asked"
+"""The event with what a session asked of its resolver's model."""
+
+
+def keep_tally(assembly: Assembly, store: RunStore) -> None:
+    """Keep what this session of the run asked of its resolver, if that is a model."""
+    asked = assembly.service.asked
+    if asked is not None and asked.tally.verdicts:
+        store.add_event(_ASKED, asked.tally)
+
+
+def resolver_remarks(store: RunStore) -> list[str]:
+    """Return sentences on what the run asked of its resolver's model, in all sessions; empty if nothing."""
+    tallies = [convert_to(one, AskTally) for one in store.events(_ASKED)]
+    return [f"resolver: {sentence}" for sentence in total(tallies).sentences()] if tallies else []

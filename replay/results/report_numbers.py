@@ -15,8 +15,13 @@ from replay.scenario.assertions.operational_metrics import OPERATIONAL_METRICS
 from replay.scorers.answer_text import words
 from replay.scorers.scorer import Scorer, Unscored
 from replay.scorers.stored_scorer import check_observation, is_kept
-from replay.statistics.attribution import Attribution, GapAttribution, GapByVerdict, correct_attribution
-from replay.statistics.four_cells import Cells
+from replay.statistics.attribution import (
+    Attribution,
+    Cells,
+    GapAttribution,
+    GapByVerdict,
+    correct_attribution,
+)
 from replay.statistics.group import Group, groups_in_order
 from replay.statistics.interval import IntervalMethod
 from replay.statistics.load.load_summary import DriftShare, drift_shares

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 
 from replay.core.safety.code_gate import code_may_run
@@ -46,13 +47,9 @@ def score(
     if choices is None:
         choices = scenario.scorers
     check_consent(actions_of_untrusted_run(run.folder, scorers=choices), allow_code=allow_code)
-    store = RunStore(run.folder, write=True)
-    try:
-        with code_may_run():
-            score_into(store, choices, cluster=scenario.cluster)
-            check_into(store)
-            compare_recorded_into(store, recorded or scenario.recorded)
-    finally:
-        store.close()
+    with closing(RunStore(run.folder, write=True)) as store, code_may_run():
+        score_into(store, choices, cluster=scenario.cluster)
+        check_into(store)
+        compare_recorded_into(store, recorded or scenario.recorded)
     send_scores(run.folder, run.scenario())
     return run

@@ -31,7 +31,7 @@ from replay.store.superseding import SupersededTurn
 if TYPE_CHECKING:
     import pandas as pd
 
-    from replay.play.loop_lag import LagSummary
+    from replay.core.load_record import LagSummary
     from replay.results.notebook_display import NotebookView
     from replay.scorers.judges.judge import Case
     from replay.scorers.judges.tally import JudgeSummary
@@ -129,7 +129,7 @@ class Run:
 
     def state(self) -> RunState:
         """Return how far the run has come."""
-        from replay.play.loop_lag import LagSummary
+        from replay.core.load_record import LagSummary
 
         with self._opened() as store:
             lags = store.events("loop-lag")
@@ -200,9 +200,8 @@ class Run:
         They combine what was observed and observe nothing: no code that the run names is imported.
         """
         from replay.results.checking import check_scores
-        from replay.results.human_scores import people_scores
         from replay.results.recorded import recorded_scores
-        from replay.results.verdict_columns import verdict_scores
+        from replay.results.verdict_columns import people_scores, verdict_scores
 
         with self._opened() as store:
             of_others = {**verdict_scores(store), **check_scores(store), **people_scores(store)}

@@ -1,4 +1,6 @@
-"""All that a report shows of a run, counted from its database."""
+"""
+All that a report shows of a run, counted from its database, and what it says in words of how the run went.
+"""
 
 from __future__ import annotations
 
@@ -6,28 +8,37 @@ from collections.abc import Mapping, Sequence, Set as AbstractSet
 
 import msgspec
 
+from replay.core.load_record import LagSummary
 from replay.core.record import TurnRecord
-from replay.play.loop_lag import LagSummary
-from replay.results.human_scores import BY_PEOPLE, people_of
+from replay.datasets.turn_metadata import LEFT_OUT, OmissionCounts
+from replay.results.late_drift import late_drift_remarks
+from replay.results.play_events import (
+    kept_answers_remarks,
+    lost_remarks,
+    rerun_notes,
+    resolver_remarks,
+    unclosed_remarks,
+)
 from replay.results.recorded import recorded_turns
 from replay.results.report_numbers import play_lengths, run_repeats, wording_agreements
-from replay.results.run_notes import run_notes
+from replay.results.run_data import data_remarks
 from replay.results.scoring import stored_scorers
-from replay.results.verdict_columns import judged_of
+from replay.results.verdict_columns import BY_PEOPLE, judged_of, people_of
+from replay.results.versions import played_by, version_remarks
+from replay.scorers.judges.tally import JudgeSummary, remarks
 from replay.statistics.checks import count_checks
 from replay.statistics.depth_table import DepthTable, depth_table
 from replay.statistics.failure_reasons import FailureReason
 from replay.statistics.group import Group
 from replay.statistics.interval import IntervalMethod
-from replay.statistics.interventions import Control, count_interventions
 from replay.statistics.paired import policy_gaps
 from replay.statistics.recorded import count_recorded
 from replay.statistics.run_numbers import Report, hidden_points
 from replay.statistics.score_column import ScoreColumn
 from replay.statistics.script_survival import script_survival
 from replay.statistics.server_times import ServerTimedTurn, count_server_times
-from replay.statistics.simulations import count_simulations
 from replay.statistics.turn_groups import turn_groups
+from replay.statistics.users import Control, count_interventions, count_simulations
 from replay.store.store import RunStore
 
 
@@ -110,4 +121,29 @@ def run_table(
         resamples=resamples,
         seed=store.needed("seed"),
         method=method,
+    )
+
+
+def run_notes(store: RunStore, judged: Sequence[JudgeSummary]) -> tuple[str, ...]:
+    """
+    Return the notes on the run in *store*: data left out, turns asked again, requests, judging.
+
+    Args:
+        judged: The summaries of the run's judges.
+    """
+    left_out = OmissionCounts()
+    for turns in store.metadata(LEFT_OUT):
+        left_out.add(turns)
+    return (
+        *left_out.remarks(),
+        *(one.sentence for one in store.lost()),
+        *version_remarks(played_by(store)),
+        *data_remarks(store),
+        *rerun_notes(*store.count_superseded()),
+        *kept_answers_remarks(store),
+        *resolver_remarks(store),
+        *unclosed_remarks(store),
+        *lost_remarks(store),
+        *late_drift_remarks(store),
+        *remarks(judged),
     )

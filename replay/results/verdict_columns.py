@@ -1,9 +1,12 @@
-"""Judges' verdicts read again: as columns of scores, and for the checks that ask for them."""
+"""
+Columns of scores that no scorer made: judges' verdicts, read again for checks too, and what people said of
+the turns of a run that comes out of a study.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -12,6 +15,7 @@ import msgspec
 from replay.core.decoding import convert_to
 from replay.core.errors import RunError
 from replay.core.record import TurnRecord
+from replay.results.scoring import stored_score
 from replay.scorers.checks.check import CheckInput, CheckOutcome
 from replay.scorers.judges.judge import Case, HistoryShown, Level, Value
 from replay.scorers.judges.judging import ONCE_PER_DIALOGUE, cases
@@ -20,6 +24,8 @@ from replay.scorers.judges.rubric import EVIDENCE, SIGNATURE
 from replay.scorers.judges.tally import JudgeSummary
 from replay.scorers.scorer import COSTS, Unscored
 from replay.scorers.stored_scorer import StoredScorer
+from replay.statistics.people import HumanScores, read_people
+from replay.statistics.score_column import ScoreColumn
 from replay.store.store import RunStore
 
 JUDGED = "judged"
@@ -156,3 +162,47 @@ def _vote(vote: Any, number: int) -> tuple[Value, str]:
 
 def _value(stored: Any) -> Value:
     return convert_to(stored, Unscored) if isinstance(stored, dict) else float(stored)
+
+
+PEOPLE = "people"
+"""The fact of a run that holds its study's ``HumanScores``."""
+
+BY_PEOPLE = "people"
+"""The fact ``ask`` of a run in which people asked what they liked, each conversation one system."""
+
+
+def people_of(store: RunStore) -> HumanScores | None:
+    """
+    Return the numbers of the study that the run in *store* was exported from; None if it was from none.
+
+    Raises:
+        RunError: they can't be read.
+    """
+    fact = store.fact(PEOPLE)
+    try:
+        return None if fact is None else read_people(fact)
+    except msgspec.ValidationError as error:
+        raise RunError(f'what "{store.path}" says of people can\'t be read: {error}') from error
+
+
+def people_scores(store: RunStore) -> dict[str, StoredScorer]:
+    """Return a scorer for each score by people, by name; scoring a run again does not change these."""
+    people = people_of(store)
+    return {
+        name: StoredScorer(signature=one.signature, unit=one.unit, lower_is_better=False)
+        for name, one in (people.scores.items() if people else ())
+        if one.by_people
+    }
+
+
+def keep_people(
+    store: RunStore, people: HumanScores, records: Sequence[TurnRecord], columns: Mapping[str, ScoreColumn]
+) -> None:
+    """Keep *people* in the run, with people's *columns* over *records*, in the place of earlier ones."""
+    store.begin_staging()
+    for name, column in columns.items():
+        store.add_scores(
+            name, [stored_score(*one) for one in zip(records, column.observed, strict=True)], anew=True
+        )
+    signatures = {name: column.scorer.signature for name, column in columns.items()}
+    store.publish_staged(columns, facts={PEOPLE: people.to_json()}, event=("scored", signatures))

@@ -28,8 +28,7 @@ from replay.datasets.loading import expand, playable_conversations, read_convers
 from replay.play.event_loop import run_for_library
 from replay.play.turn_record import turn_record
 from replay.runs.driver import drive
-from replay.statistics.depth_row import DepthRow
-from replay.statistics.depth_table import depth_table
+from replay.statistics.depth_table import DepthRow, depth_table
 
 if TYPE_CHECKING:
     import pandas as pd

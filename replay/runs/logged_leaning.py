@@ -24,9 +24,8 @@ from replay.coreference.verdict import strict
 from replay.report.numbers import count_text
 from replay.runs.driver import drift_section
 from replay.runs.logged_drift import logged_conversations
-from replay.statistics.estimate import resampling
+from replay.statistics.estimate import NumberWithInterval, by_depth, no_number, number, resample, resampling
 from replay.statistics.interval import UndefinedNumber
-from replay.statistics.number import NumberWithInterval, by_depth, no_number, number, resample
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,9 +8,10 @@ from typing import Any, Protocol
 
 from replay.core.adapter import RawReply
 from replay.core.asking.limits import CircuitBreaker
+from replay.core.load_record import LagSummary
 from replay.core.record import Step, TurnPlace
 from replay.play.engine import Observer, play_all
-from replay.play.loop_lag import LagSummary, worst
+from replay.play.loop_lag import worst
 from replay.play.play import Play
 from replay.play.player import PlayOptions
 from replay.policies.rewriter import opened

@@ -11,8 +11,8 @@ from replay.core.uncancellable import in_thread
 from replay.play.load.level import share_of
 from replay.play.play import Play
 from replay.play.player import system_breaker
+from replay.results.play_events import keep_tally
 from replay.results.rerun_plan import Rerun
-from replay.results.resolver_asks import keep_tally
 from replay.runs.following import FinishedPlay
 from replay.runs.play_share import Lags, play_share
 from replay.runs.remaining_plays import remaining_plays

@@ -23,11 +23,11 @@ from replay.core.drift_evidence import Drift
 from replay.core.record import TurnRecord
 from replay.core.terminal import escape_unprintable, guard_streams, on_one_line
 from replay.load.counting import Count
-from replay.play.load.histogram import DurationHistogram
 from replay.play.load.level import Level
 from replay.play.play import Play
 from replay.report.numbers import count_text
 from replay.report.printing import print_lines
+from replay.statistics.load.histogram import DurationHistogram
 from replay.workers.status import WorkerProgress, in_one_line
 
 NOW_S = 10.0

@@ -67,15 +67,15 @@ class WeightBlocks:
     def __init__(self, clusters: int, *, resamples: int, seed: int) -> None:
         self.clusters = clusters
         self.resamples = resamples
-        self._seed = seed
+        self.seed = seed
         self._all: Matrix | None = None
 
     def __iter__(self) -> Iterator[Matrix]:
         if self._all is None and self.clusters * self.resamples <= BLOCK:
-            self._all = cluster_weights(self.clusters, resamples=self.resamples, seed=self._seed)
+            self._all = cluster_weights(self.clusters, resamples=self.resamples, seed=self.seed)
         if self._all is not None:
             return iter([self._all])
-        return _blocks(self.clusters, self.resamples, self._seed)
+        return _blocks(self.clusters, self.resamples, self.seed)
 
 
 def _blocks(clusters: int, resamples: int, seed: int) -> Iterator[Matrix]:
@@ -121,25 +121,6 @@ def cluster_bootstrap(
         if drawn:
             values[row] = combine(drawn)
     return values
-
-
-def percentile_interval(values: NDArray[np.float64], confidence: float) -> tuple[float, float] | None:
-    """
-    Return the central *confidence* of the resampled *values*, NaN left out; None if nothing is left.
-
-    Rounded to twelve digits, since the last ones depend on how a matrix product was summed up.
-
-    Raises:
-        ValueError: *confidence* is not between 0 and 1.
-    """
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence: {confidence} is not between 0 and 1")
-    known = values[~np.isnan(values)]
-    if not len(known):
-        return None
-    tail = (1 - confidence) / 2
-    low, high = np.quantile(known, [tail, 1 - tail])
-    return float(f"{low:.12g}"), float(f"{high:.12g}")
 
 
 def jackknifed_values(

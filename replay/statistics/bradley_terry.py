@@ -25,14 +25,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from replay.statistics.estimate import Resampling, resampling
-from replay.statistics.interval import IntervalMethod, UndefinedNumber, value_or_none
-from replay.statistics.number import Matrix, NumberWithInterval, no_number, number, resample
+from replay.statistics.bootstrap import Matrix
+from replay.statistics.estimate import (
+    NumberWithInterval,
+    Resampling,
+    Sampling,
+    no_number,
+    number,
+    resample,
+    resampling,
+)
+from replay.statistics.interval import UndefinedNumber, value_or_none
 from replay.statistics.preferences import POINTS, Preference, in_order
 
 SLOW = UndefinedNumber(reason="some system won nearly everything, so that its strength can't be computed")
@@ -47,20 +55,6 @@ class Strengths:
     systems: Mapping[str, NumberWithInterval]
     """Natural logarithms with mean 0; ``items`` are a system's comparisons."""
 
-    def win_probability(self, one: str, other: str) -> float | UndefinedNumber:
-        """
-        Return the chance that *one* is preferred to *other*, a comparison without a winner counting half.
-
-        Raises:
-            KeyError: one of them was not compared.
-        """
-        first, second = self.systems[one].value, self.systems[other].value
-        if isinstance(first, UndefinedNumber):
-            return first
-        if isinstance(second, UndefinedNumber):
-            return second
-        return float(1 / (1 + np.exp(second - first)))
-
     def to_json(self) -> dict[str, Any]:
         """Return plain values for JSON, best first."""
         return {system: strength.to_json() for system, strength in self.systems.items()}
@@ -68,11 +62,7 @@ class Strengths:
 
 def bradley_terry(
     preferences: Sequence[Preference],
-    *,
-    resamples: int = 1000,
-    seed: int = 0,
-    confidence: float = 0.95,
-    method: IntervalMethod = "t",
+    **sampling: Unpack[Sampling],
 ) -> Strengths:
     """
     Return each system's strength in *preferences*, in any order, with intervals over conversations.
@@ -100,10 +90,7 @@ def bradley_terry(
         return Strengths(systems={s: no_number(why, len(cell), len(counts[s])) for s, cell in cells.items()})
     drawn = resampling(
         [one.conversation for one in ordered],
-        resamples=resamples,
-        seed=seed,
-        confidence=confidence,
-        method=method,
+        **sampling,
     )
     values = resample(
         features.reshape(len(ordered), size**2),

@@ -7,13 +7,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
+
+import numpy as np
 
 from replay.core.errors import RunError
 from replay.core.record import TurnRecord
 from replay.scorers.scorer import SHARE
-from replay.statistics.depth_row import COUNTS, DepthRow, depth_row
-from replay.statistics.estimate import Estimate, estimate_cells, resampling
+from replay.statistics.estimate import Estimate, Sampling, estimate_cells, resampling
 from replay.statistics.group import Group, group_of, groups_in_order
 from replay.statistics.interval import METHOD_NAMES, IntervalMethod
 from replay.statistics.score_column import ScoreColumn, check_columns
@@ -138,10 +139,7 @@ def depth_table(
     *,
     only_last: bool = False,
     by_all: bool = True,
-    resamples: int = 1000,
-    seed: int = 0,
-    confidence: float = 0.95,
-    method: IntervalMethod = "t",
+    **sampling: Unpack[Sampling],
 ) -> DepthTable:
     """
     Return the depth table of *records*; the same for any order of them.
@@ -149,7 +147,6 @@ def depth_table(
     *scores* are columns over *records*, by name. *conversations* gives the number of turns of every
     conversation that was to be played, also of those without a record; with *only_last* no other turn of
     them was to be asked, and unless *by_all* systems and policies play each, only what has a record was.
-    *method* is the kind of interval; with ``resamples=0`` there are none.
 
     Raises:
         ValueError: a column doesn't fit the records, or a turn is recorded twice for a system and policy.
@@ -160,10 +157,7 @@ def depth_table(
     order = sorted(range(len(records)), key=lambda i: (records[i].conversation, records[i].depth))
     drawn = resampling(
         [record.recorded_conversation for record in records],
-        resamples=resamples,
-        seed=seed,
-        confidence=confidence,
-        method=method,
+        **sampling,
     )
 
     groups = groups_in_order(map(group_of, records))
@@ -199,10 +193,10 @@ def depth_table(
         ),
         columns={name: DepthColumn(signature=c.scorer.signature, unit=c.unit) for name, c in scores.items()},
         conversations=drawn.weights.clusters,
-        resamples=resamples,
-        seed=seed,
-        confidence=confidence,
-        method=method,
+        resamples=drawn.weights.resamples,
+        seed=drawn.weights.seed,
+        confidence=drawn.confidence,
+        method=drawn.method,
     )
 
 
@@ -227,3 +221,121 @@ def _turns_by_depth(conversations: Mapping[str, int], only_last: bool) -> dict[i
         depth for length in conversations.values() for depth in range(length if only_last else 1, length + 1)
     )
     return {**turns, None: sum(turns.values())}
+
+
+FEW_CONVERSATIONS = 5
+"""Below this many conversations a depth's numbers say little."""
+
+COUNTS = (
+    "depth",
+    "turns",
+    "conversations",
+    "skipped",
+    "failed",
+    "unreached",
+    "drift_checked",
+    "not_judged",
+    "invalid",
+    "invalid_share",
+    "edited",
+    "edited_share",
+    "not_found",
+    "rewrite_failed",
+    "latency_p50_s",
+    "latency_p95_s",
+)
+"""The single values of a row, in the order of tables and files: all but scores and kinds of failure."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DepthRow:
+    """The turns of one depth, or of all, of one system under one policy."""
+
+    depth: int | None
+    """None for all depths together."""
+    turns: int
+    """Turns asked: answered or failed."""
+    conversations: int
+    """Conversations with such a turn."""
+    skipped: int
+    """Turns that the ``filter`` policy did not ask."""
+    unreached: int
+    """Turns of the data that were never planned: their conversation stopped before, or the run did."""
+    failures: Mapping[str, int]
+    """Turns asked without getting an answer, by outcome."""
+    drift_checked: int
+    """Turns with a drift verdict, skipped ones included."""
+    unjudged: Mapping[str, int]
+    """Turns whose histories should have been compared and could not be, by reason."""
+    invalid: int
+    """Turns with a drift verdict whose recorded question no longer means the same."""
+    edited: int
+    """Turns asked with another question than recorded."""
+    not_found: int
+    """Invalid questions asked as recorded because the data has no standalone form."""
+    rewrite_failed: int
+    """Questions asked as recorded because the rewriter gave none that could be used."""
+    latency_p50_s: float | None
+    latency_p95_s: float | None
+    """Percentiles over the answered turns; None if there are none."""
+    scores: Mapping[str, Estimate]
+    shortened: int = 0
+    """Turns whose histories hold texts that were too long to be read whole."""
+
+    @property
+    def failed(self) -> int:
+        """Turns asked without getting an answer."""
+        return sum(self.failures.values())
+
+    @property
+    def not_judged(self) -> int:
+        """Turns whose histories should have been compared and could not be."""
+        return sum(self.unjudged.values())
+
+    @property
+    def invalid_share(self) -> float | None:
+        """Invalid questions among those checked; None where the policy doesn't compare histories."""
+        return self.invalid / self.drift_checked if self.drift_checked else None
+
+    @property
+    def edited_share(self) -> float | None:
+        """Edited questions among those asked; None if none was asked."""
+        return self.edited / self.turns if self.turns else None
+
+    def counts(self) -> dict[str, Any]:
+        """Return everything but the scores, as plain values."""
+        return {name: getattr(self, name) for name in COUNTS}
+
+
+def depth_row(
+    records: Sequence[TurnRecord], depth: int | None, planned: int, scores: Mapping[str, Estimate]
+) -> DepthRow:
+    """
+    Return the row of *records*, all of one system and policy and of *depth* (None: of any).
+
+    *planned* is the number of turns that the data has there.
+    """
+    asked = [record for record in records if record.outcome != "skipped"]
+    drifts = [record.drift for record in records if record.drift is not None]
+    verdicts = [drift.valid for drift in drifts if drift.valid is not None]
+    unjudged = Counter(drift.kind_not_judged for drift in drifts if drift.valid is None)
+    latencies = [r.timing.latency_s for r in asked if r.outcome == "answered" and r.timing is not None]
+    p50, p95 = np.quantile(latencies, [0.5, 0.95]) if latencies else (None, None)
+    return DepthRow(
+        depth=depth,
+        turns=len(asked),
+        conversations=len({record.recorded_conversation for record in asked}),
+        skipped=len(records) - len(asked),
+        unreached=planned - len(records),
+        failures=dict(sorted(Counter(record.outcome for record in asked if record.failed).items())),
+        drift_checked=len(verdicts),
+        unjudged=dict(sorted(unjudged.items())),
+        invalid=verdicts.count(False),
+        edited=sum(record.edit in ("rewritten", "replaced", "augmented") for record in asked),
+        not_found=sum(record.edit == "not-found" for record in asked),
+        rewrite_failed=sum(record.edit == "rewrite-failed" for record in asked),
+        latency_p50_s=None if p50 is None else float(p50),
+        latency_p95_s=None if p95 is None else float(p95),
+        scores=scores,
+        shortened=sum(drift.shortened > 0 for drift in drifts),
+    )

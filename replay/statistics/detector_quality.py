@@ -21,13 +21,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 
-from replay.statistics.estimate import Resampling, resampling
-from replay.statistics.interval import IntervalMethod, UndefinedNumber, value_or_none
-from replay.statistics.number import NumberWithInterval, by_depth, no_number, number, resample
+from replay.statistics.estimate import (
+    NumberWithInterval,
+    Resampling,
+    Sampling,
+    by_depth,
+    no_number,
+    number,
+    resample,
+    resampling,
+)
+from replay.statistics.interval import UndefinedNumber, value_or_none
 
 Binning = Literal["equal-width", "equal-count"]
 
@@ -140,10 +148,7 @@ def detector_quality_of(
     threshold: float = 0.5,
     bins: int = 10,
     binning: Binning = "equal-width",
-    resamples: int = 1000,
-    seed: int = 0,
-    confidence: float = 0.95,
-    method: IntervalMethod = "t",
+    **sampling: Unpack[Sampling],
 ) -> DetectorQuality:
     """
     Hold a detector's verdicts against people's, with intervals over conversations; in any order the same.
@@ -169,10 +174,7 @@ def detector_quality_of(
             )
     drawn = resampling(
         [case.conversation for case in cases],
-        resamples=resamples,
-        seed=seed,
-        confidence=confidence,
-        method=method,
+        **sampling,
     )
     *depths, total = (
         _row(cases, depth, cell, drawn, threshold)

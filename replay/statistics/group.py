@@ -6,6 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
+
+import msgspec
 
 from replay.core.record import TurnRecord
 
@@ -27,6 +30,12 @@ class Group:
 def group_of(record: TurnRecord) -> Group:
     """Return the group that *record* belongs to."""
     return Group(record.system, record.policy)
+
+
+def group_json(one: Any) -> dict[str, Any]:
+    """Return *one*, a dataclass with a ``group``, as plain values, system and policy in the group's place."""
+    plain: dict[str, Any] = msgspec.to_builtins(one)
+    return {**plain.pop("group"), **plain}
 
 
 def groups_in_order(groups: Iterable[Group]) -> list[Group]:

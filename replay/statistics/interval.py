@@ -53,7 +53,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replay.scorers.scorer import SHARE
-from replay.statistics.bootstrap import percentile_interval
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,16 +201,20 @@ def interval(
         if jackknifed is None:
             raise ValueError("BCa needs the jackknifed values")
         return bca_interval(resampled, estimate, jackknifed, confidence)
-    if method == "percentile":
-        ends = percentile_interval(resampled, confidence)
-        return Interval(low=ends[0], high=ends[1]) if ends else NOT_DRAWN
     known = resampled[~np.isnan(resampled)]
     if not len(known):
         return NOT_DRAWN
+    if method == "percentile":
+        tail = (1 - confidence) / 2
+        low, high = np.quantile(known, [tail, 1 - tail])
+        return _round_ends(low, high)
     found = t_ends(known, estimate, conversations=conversations, confidence=confidence, scale=scale)
-    if isinstance(found, UndefinedNumber):
-        return found
-    return Interval(low=float(f"{found[0]:.12g}"), high=float(f"{found[1]:.12g}"))
+    return found if isinstance(found, UndefinedNumber) else _round_ends(*found)
+
+
+def _round_ends(low: float, high: float) -> Interval:
+    # The last digits depend on how a matrix product was summed up.
+    return Interval(low=float(f"{low:.12g}"), high=float(f"{high:.12g}"))
 
 
 def bca_interval(
@@ -246,4 +249,4 @@ def bca_interval(
     if (stretch <= 0).any():
         return UndefinedNumber(reason="the acceleration is too large")
     low, high = np.quantile(known, ndtr(bias + shifted / stretch))
-    return Interval(low=float(f"{low:.12g}"), high=float(f"{high:.12g}"))
+    return _round_ends(low, high)

@@ -1,22 +1,125 @@
 """
-Whether a metric and people prefer the same systems: rankings, and pairs of systems passage by passage.
+How far scores and people's ratings go together, item by item, system by system and passage by passage.
 
-Both follow Li et al., *Ditch the Gold Standard* (ACL 2022), section 5. A metric can correlate with
-people over all answers and still put two systems in the wrong order, or put all systems in the right
-order and hardly ever be right on a single passage; so all three are told apart.
+Pearson's r asks for a straight line, Spearman's rho and Kendall's tau for the same order. Tau is tau-b,
+which corrects for ties on both sides (Kendall, *The treatment of ties in ranking problems*, Biometrika
+33, 1945); ratings on a scale of five are full of ties. The numbers are scipy's. Intervals are bootstrap
+intervals: items are drawn with replacement, or, where several items share a passage, a conversation or a
+context, all items of it together.
+
+Rankings, and pairs of systems, follow Li et al., *Ditch the Gold Standard* (ACL 2022), section 5. A metric
+can correlate with people over all answers and still put two systems in the wrong order, or put all systems
+in the right order and hardly ever be right on a single passage; so all three are told apart.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any
+from typing import Any, Literal, Unpack
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
-from replay.statistics.correlation import correlations
-from replay.statistics.interval import Interval, UndefinedNumber, ends_of, value_or_none
+from replay.statistics.estimate import NumberWithInterval, Sampling, no_number, number, resampling
+from replay.statistics.interval import (
+    Interval,
+    UndefinedNumber,
+    ends_of,
+    value_or_none,
+)
+
+CorrelationName = Literal["pearson", "spearman", "kendall"]
+Vector = NDArray[np.float64]
+FEW_ITEMS = UndefinedNumber(reason="fewer than two independent items")
+
+
+def correlations(
+    x: Sequence[float],
+    y: Sequence[float],
+    *,
+    clusters: Sequence[Hashable] | None = None,
+    **sampling: Unpack[Sampling],
+) -> dict[CorrelationName, NumberWithInterval]:
+    """
+    Return the three coefficients of *x* and *y*, item by item; all three see the same resamples.
+
+    *clusters* names what each item belongs to; left out, each item stands on its own. Clusters are
+    drawn in the order in which they come first.
+
+    Raises:
+        ValueError: the lengths differ, or a value is not finite.
+    """
+    first, second = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
+    if len(first) != len(second) or (clusters is not None and len(clusters) != len(first)):
+        raise ValueError(f"{len(first)} values can't be correlated with {len(second)}")
+    if not (np.isfinite(first).all() and np.isfinite(second).all()):
+        raise ValueError("a value is not finite")
+    numbers: dict[Hashable, int] = {}
+    names = range(len(first)) if clusters is None else clusters
+    drawn = resampling([numbers.setdefault(name, len(numbers)) for name in names], **sampling)
+    why = _why_undefined(first, second)
+    if why is not None:
+        return dict.fromkeys(COEFFICIENTS, no_number(why, len(first), len(numbers)))
+    items, of = np.arange(len(first)), np.asarray(drawn.clusters)
+    samples = [items, *(np.repeat(items, row[of].astype(int)) for block in drawn.weights for row in block)]
+    if drawn.method == "bca":
+        samples += [items[of != left_out] for left_out in range(len(numbers))]
+    found = {}
+    for name, coefficient in COEFFICIENTS.items():
+        values = _values(coefficient, first, second, samples)
+        one = number(values, range(len(first)), drawn, scale="signed share", undefined=FEW_ITEMS)
+        alone = len(numbers) < 2 and isinstance(one.interval, UndefinedNumber)
+        found[name] = replace(one, interval=FEW_ITEMS) if alone else one
+    return found
+
+
+def _pearson(x: Vector, y: Vector) -> float:
+    x, y = x - x.mean(), y - y.mean()
+    return float(np.clip((x @ y) / np.sqrt((x @ x) * (y @ y)), -1, 1))
+
+
+def _spearman(x: Vector, y: Vector) -> float:
+    from scipy.stats import rankdata
+
+    return _pearson(rankdata(x), rankdata(y))
+
+
+def _kendall(x: Vector, y: Vector) -> float:
+    from scipy.stats import kendalltau
+
+    return float(kendalltau(x, y, variant="b").statistic)
+
+
+COEFFICIENTS: Mapping[CorrelationName, Callable[[Vector, Vector], float]] = {
+    "pearson": _pearson,
+    "spearman": _spearman,
+    "kendall": _kendall,
+}
+
+
+def _why_undefined(x: Vector, y: Vector) -> UndefinedNumber | None:
+    if len(x) < 2:
+        return UndefinedNumber(reason="fewer than two items")
+    for values, name in ((x, "scores"), (y, "ratings")):
+        if (values == values[0]).all():
+            return UndefinedNumber(reason=f"all {name} are equal")
+    return None
+
+
+def _values(
+    coefficient: Callable[[Vector, Vector], float], x: Vector, y: Vector, samples: Sequence[NDArray[Any]]
+) -> Vector:
+    """Return the coefficient of each sample; NaN if undefined, as for equal ratings."""
+    values = np.full(len(samples), np.nan)
+    for position, sample in enumerate(samples):
+        drawn = x[sample], y[sample]
+        if len(sample) and _why_undefined(*drawn) is None:
+            values[position] = coefficient(*drawn)
+    return values
+
 
 TIE = 1e-9
 """Means that differ by less are tied: they are the same up to the order of a sum."""

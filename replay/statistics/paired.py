@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import fsum
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 import msgspec
 import numpy as np
@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 
 from replay.core.record import TurnRecord
 from replay.scorers.scorer import SHARE
-from replay.statistics.estimate import Resampling, resampling
+from replay.statistics.estimate import Resampling, Sampling, resampling
 from replay.statistics.group import Group, group_of, groups_in_order
-from replay.statistics.interval import IntervalMethod, scale_of
+from replay.statistics.interval import scale_of
 from replay.statistics.score_column import ScoreColumn, check_columns
 
 Turn = tuple[str, int]
@@ -132,10 +132,7 @@ def policy_gaps(
     scores: Mapping[str, ScoreColumn],
     *,
     baseline: str = "gold",
-    resamples: int = 1000,
-    seed: int = 0,
-    confidence: float = 0.95,
-    method: IntervalMethod = "t",
+    **sampling: Unpack[Sampling],
 ) -> list[PairedDifference]:
     """
     Return each other policy of a system minus its *baseline* policy, in every score.
@@ -149,10 +146,7 @@ def policy_gaps(
     check_columns(records, scores)
     drawn = resampling(
         [record.recorded_conversation for record in records],
-        resamples=resamples,
-        seed=seed,
-        confidence=confidence,
-        method=method,
+        **sampling,
     )
     groups = groups_in_order(map(group_of, records))
     return [

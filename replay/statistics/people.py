@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from replay.core.decoding import convert_to
-from replay.statistics.number import NumberWithInterval as Estimated
+
+if TYPE_CHECKING:
+    from replay.statistics.estimate import NumberWithInterval
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +31,7 @@ class HumanNumber:
     """``share`` for one that people read in per cent; it is kept as a share."""
 
 
-def number_text(found: Estimated, unit: str = "") -> HumanNumber:
+def number_text(found: NumberWithInterval, unit: str = "") -> HumanNumber:
     """Return *found* as plain values for a report."""
     plain = found.to_json()
     return HumanNumber(

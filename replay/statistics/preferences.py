@@ -16,14 +16,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Unpack, get_args
 
 import numpy as np
 
+from replay.statistics.bootstrap import Matrix
 from replay.statistics.comparison import holm
-from replay.statistics.estimate import Resampling, resampling
-from replay.statistics.interval import IntervalMethod, UndefinedNumber
-from replay.statistics.number import Matrix, NumberWithInterval, by_depth, number, resample
+from replay.statistics.estimate import (
+    NumberWithInterval,
+    Resampling,
+    Sampling,
+    by_depth,
+    number,
+    resample,
+    resampling,
+)
+from replay.statistics.interval import UndefinedNumber
 from replay.statistics.sign_flip import PERMUTATIONS, SignFlipTest, sign_flip_means
 
 Outcome = Literal["first", "second", "tie", "both-bad"]
@@ -117,16 +125,11 @@ class PairPreferences:
 def preferences_of(
     preferences: Sequence[Preference],
     *,
-    resamples: int = 1000,
     permutations: int = PERMUTATIONS,
-    seed: int = 0,
-    confidence: float = 0.95,
-    method: IntervalMethod = "t",
+    **sampling: Unpack[Sampling],
 ) -> list[PairPreferences]:
     """
     Return one entry for each pair of systems that were compared, in alphabetical order.
-
-    With ``resamples=0`` there are no intervals.
 
     Raises:
         ValueError: a system was compared with itself.
@@ -134,10 +137,7 @@ def preferences_of(
     ordered = in_order(preferences)
     drawn = resampling(
         [one.conversation for one in ordered],
-        resamples=resamples,
-        seed=seed,
-        confidence=confidence,
-        method=method,
+        **sampling,
     )
     pairs: dict[tuple[str, str], list[int]] = {}
     for place, one in enumerate(ordered):
@@ -148,7 +148,9 @@ def preferences_of(
             depth: [places[position] for position in cell]
             for depth, cell in by_depth([ordered[place].depth for place in places]).items()
         }
-        tests = sign_flip_means(_differences(ordered, cells, drawn), permutations=permutations, seed=seed)
+        tests = sign_flip_means(
+            _differences(ordered, cells, drawn), permutations=permutations, seed=drawn.weights.seed
+        )
         *depths, total = (
             _row(ordered, depth, cell, drawn, test)
             for (depth, cell), test in zip(cells.items(), tests, strict=True)

@@ -13,19 +13,28 @@ from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
-from replay.statistics.estimate import Resampling, resampling
-from replay.statistics.interval import IntervalMethod, Scale, UndefinedNumber
-from replay.statistics.number import Matrix, NumberWithInterval, by_depth, no_number, number, resample
-from replay.statistics.rated_item import RatedItem
+from replay.statistics.bootstrap import Matrix
+from replay.statistics.estimate import (
+    NumberWithInterval,
+    Resampling,
+    Sampling,
+    by_depth,
+    no_number,
+    number,
+    resample,
+    resampling,
+)
+from replay.statistics.interval import Scale, UndefinedNumber
 from replay.statistics.rater_agreement import (
     ALL_EQUAL,
     NOT_TWO,
     Level,
     Measure,
+    RatedItem,
     Rating,
     alpha,
     cohen,
@@ -119,10 +128,7 @@ def rater_agreement_of(
     level: Level = "nominal",
     same_raters: bool = True,
     pairs: bool = True,
-    resamples: int = 1000,
-    seed: int = 0,
-    confidence: float = 0.95,
-    method: IntervalMethod = "t",
+    **sampling: Unpack[Sampling],
 ) -> RaterAgreement:
     """
     Return how far the raters of *items* agree; the same for any order of items and of raters.
@@ -130,18 +136,14 @@ def rater_agreement_of(
     *level* is the scale that alpha takes the ratings for; the kappas and the share of equal ratings take
     them as names. Unless *same_raters*, a rater's name is no person's, as a crowd's columns are: then
     nobody has habits of their own, and there is no Cohen's kappa. Unless *pairs*, no two raters are looked at
-    by themselves, of whom there are many where there are many raters. With ``resamples=0`` there are no
-    intervals.
+    by themselves, of whom there are many where there are many raters.
 
     Raises:
         ValueError: a rating is a text and *level* is not ``nominal``.
     """
     drawn = resampling(
         [item.conversation for item in items],
-        resamples=resamples,
-        seed=seed,
-        confidence=confidence,
-        method=method,
+        **sampling,
     )
     cells = by_depth([item.depth for item in items])
     # One number for all rows: Fleiss' kappa of a depth is of some of the items that the total is of.

@@ -18,17 +18,15 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import mean, stdev
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import msgspec
 
 from replay.core.record import TurnRecord
 from replay.scorers.scorer import SHARE
-from replay.statistics.depth_row import DepthRow
-from replay.statistics.depth_table import DepthTable
-from replay.statistics.estimate import Estimate, resampling
-from replay.statistics.group import Group, group_of, groups_in_order
-from replay.statistics.interval import IntervalMethod
+from replay.statistics.depth_table import DepthRow, DepthTable
+from replay.statistics.estimate import Estimate, Sampling, resampling
+from replay.statistics.group import Group, group_json, group_of, groups_in_order
 from replay.statistics.pass_curves import PassCurve, of_cases, outcomes, pass_curves, says_yes_or_no
 from replay.statistics.score_column import ScoreColumn
 
@@ -102,7 +100,7 @@ class SameAnswers:
 
     def to_json(self) -> dict[str, Any]:
         """Return plain values for JSON."""
-        return {**msgspec.to_builtins(self.group), "turns": self.turns, "same": self.same}
+        return group_json(self)
 
 
 def run_spread(tables: Sequence[DepthTable], *, by_depth: bool = False) -> list[SpreadRow]:
@@ -217,11 +215,7 @@ def repeat_numbers(
     records: Sequence[TurnRecord],
     scores: Mapping[str, ScoreColumn],
     times: int,
-    *,
-    resamples: int = 1000,
-    seed: int = 0,
-    confidence: float = 0.95,
-    method: IntervalMethod = "t",
+    **sampling: Unpack[Sampling],
 ) -> RepeatNumbers:
     """
     Return pass curves and spread over repeated plays of the same conversations.
@@ -232,20 +226,14 @@ def repeat_numbers(
         records: The turns that were played.
         scores: Columns over *records*, by name.
         times: How often each conversation was to be played.
-        resamples: The number of bootstrap resamples.
-        seed: Of the resampling.
-        confidence: Of the intervals, in (0, 1).
-        method: How intervals are made.
+        sampling: How intervals are made.
 
     Returns:
         Curves and spread; ``same`` and ``seeds`` are left empty.
     """
     drawn = resampling(
         [record.recorded_conversation for record in records],
-        resamples=resamples,
-        seed=seed,
-        confidence=confidence,
-        method=method,
+        **sampling,
     )
     groups = groups_in_order(map(group_of, records))
     places: dict[Group, list[int]] = {group: [] for group in groups}

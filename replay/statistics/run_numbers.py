@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Unpack
 
 import msgspec
 
@@ -21,10 +21,9 @@ from replay.core.record import TurnRecord
 from replay.scorers.scorer import SHARE
 from replay.statistics.checks import Checks
 from replay.statistics.depth_table import DepthTable
+from replay.statistics.estimate import Sampling
 from replay.statistics.failure_reasons import FailureReason
 from replay.statistics.group import Group
-from replay.statistics.interval import IntervalMethod
-from replay.statistics.interventions import GroupInterventions
 from replay.statistics.paired import PairedDifference, policy_gaps
 from replay.statistics.people import HumanScores
 from replay.statistics.recorded import RecordedNumbers
@@ -32,8 +31,8 @@ from replay.statistics.repeats import RepeatNumbers
 from replay.statistics.score_column import ScoreColumn
 from replay.statistics.script_survival import ScriptSurvival
 from replay.statistics.server_times import GroupServerTimes
-from replay.statistics.simulations import GroupSimulations
 from replay.statistics.turn_groups import TurnGroups
+from replay.statistics.users import GroupInterventions, GroupSimulations
 
 MENDING = ("rewrite", "replace")
 """The policies that ask a question in other words after the system's own answers."""
@@ -62,10 +61,7 @@ def hidden_points(
     gaps: Sequence[PairedDifference],
     records: Sequence[TurnRecord],
     scores: Mapping[str, ScoreColumn],
-    *,
-    resamples: int = 1000,
-    seed: int = 0,
-    method: IntervalMethod = "t",
+    **sampling: Unpack[Sampling],
 ) -> tuple[HiddenPoints, ...]:
     """
     Return what is hidden of each system, in the first of *scores* that is a share and better when higher.
@@ -74,9 +70,7 @@ def hidden_points(
         gaps: The differences to ``gold``, as ``policy_gaps`` gives them for the same arguments.
         records: All turns of the run.
         scores: Columns over *records*.
-        resamples: How often conversations are drawn for an interval.
-        seed: What they are drawn with.
-        method: The kind of interval.
+        sampling: How intervals are made.
 
     Returns:
         One for each system that played ``gold`` and ``pred``; nothing without such a score.
@@ -95,7 +89,7 @@ def hidden_points(
     if score is None or not hiding:
         return ()
     columns = {score: scores[score]}
-    mended = policy_gaps(records, columns, baseline="pred", resamples=resamples, seed=seed, method=method)
+    mended = policy_gaps(records, columns, baseline="pred", **sampling)
     return tuple(
         HiddenPoints(
             gap=gap,

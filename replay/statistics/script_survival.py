@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from replay.core.record import TurnRecord
-from replay.statistics.group import Group, group_of, groups_in_order
+from replay.statistics.group import Group, group_json, group_of, groups_in_order
 from replay.statistics.interval import wilson_ends
 
 
@@ -46,14 +46,7 @@ class ScriptSurvival:
 
     def to_json(self) -> dict[str, Any]:
         """Return plain values for JSON; shares in [0, 1]."""
-        return {
-            "system": self.group.system,
-            "policy": self.group.policy,
-            "rows": [
-                {name: getattr(row, name) for name in ("depth", "at_risk", "broken", "value", "low", "high")}
-                for row in self.rows
-            ],
-        }
+        return group_json(self)
 
 
 def script_survival(records: Iterable[TurnRecord], *, confidence: float = 0.95) -> tuple[ScriptSurvival, ...]:

@@ -6,10 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import msgspec
-
 from replay.core.record import ServerTimes
-from replay.statistics.group import Group, groups_in_order
+from replay.statistics.group import Group, group_json, groups_in_order
 
 
 class ServerTimedTurn(NamedTuple):
@@ -52,8 +50,7 @@ class GroupServerTimes:
 
     def to_json(self) -> dict[str, Any]:
         """Return plain values for JSON."""
-        rows: list[Any] = msgspec.to_builtins(self.rows)
-        return {"system": self.group.system, "policy": self.group.policy, "rows": rows}
+        return group_json(self)
 
 
 def count_server_times(turns: Iterable[ServerTimedTurn]) -> tuple[GroupServerTimes, ...]:

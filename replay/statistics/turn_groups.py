@@ -6,12 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 
 from replay.core.record import TurnRecord
-from replay.statistics.estimate import Estimate, estimate_cells, resampling
+from replay.statistics.estimate import Estimate, Sampling, estimate_cells, resampling
 from replay.statistics.group import Group, group_of, groups_in_order
-from replay.statistics.interval import IntervalMethod
 from replay.statistics.score_column import ScoreColumn, check_columns
 
 
@@ -74,10 +73,7 @@ _LABELS: Mapping[str, Callable[[TurnRecord], _Label | None]] = {
 def turn_groups(
     records: Sequence[TurnRecord],
     scores: Mapping[str, ScoreColumn],
-    *,
-    resamples: int = 1000,
-    seed: int = 0,
-    method: IntervalMethod = "t",
+    **sampling: Unpack[Sampling],
 ) -> tuple[TurnGroups, ...]:
     """
     Return the groups of *records* by each thing that the data say of any of them.
@@ -85,9 +81,7 @@ def turn_groups(
     Args:
         records: All turns of the run; skipped ones count nowhere.
         scores: Columns over *records*.
-        resamples: How often conversations are drawn for an interval.
-        seed: What they are drawn with.
-        method: The kind of interval.
+        sampling: How intervals are made.
 
     Raises:
         ValueError: A column doesn't fit the records.
@@ -108,7 +102,7 @@ def turn_groups(
     if not found:
         return ()
     ids = [record.recorded_conversation for record in records]
-    drawn = resampling(ids, resamples=resamples, seed=seed, method=method)
+    drawn = resampling(ids, **sampling)
     placed = [cells[key] for key in found]
     estimates = {name: estimate_cells(column, placed, drawn)[0] for name, column in scores.items()}
     rows = [

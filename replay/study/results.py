@@ -9,7 +9,7 @@ from typing import NamedTuple
 from replay.core.conversation import Conversation
 from replay.core.record import TurnRecord
 from replay.statistics.people import HumanNumber as HumanNumber, HumanTable as HumanTable
-from replay.statistics.rated_item import RatedItem
+from replay.statistics.rater_agreement import RatedItem
 
 
 class JudgedTurnKey(NamedTuple):

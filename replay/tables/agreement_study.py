@@ -9,17 +9,17 @@ from typing import Any
 
 from replay.core.errors import InputError
 from replay.core.settings.faults import nearest
-from replay.statistics.correlation import CorrelationName, correlations
+from replay.statistics.estimate import NumberWithInterval
 from replay.statistics.interval import METHOD_NAMES, IntervalMethod
 from replay.statistics.model_agreement import (
+    CorrelationName,
     PairwiseAgreement,
     RankingAgreement,
+    correlations,
     pairwise_agreement,
     ranking_agreement,
 )
-from replay.statistics.number import NumberWithInterval
-from replay.statistics.rated_item import RatedItem as OneCriterion
-from replay.statistics.rater_agreement import Level
+from replay.statistics.rater_agreement import Level, RatedItem as OneCriterion
 from replay.statistics.rater_table import RaterAgreement, rater_agreement_of
 from replay.tables.items import KEYS, ItemSet, TableItem
 
@@ -187,6 +187,8 @@ class ScoreAgreement:
     """Of the items that have both; mapped onto the people's range if ranges were given."""
     ratings: tuple[float, ...]
     """The mean over the raters."""
+    lower_is_better: bool
+    """Of the score; systems are ranked, and compared on passages, by what is better."""
     correlations: Mapping[CorrelationName, NumberWithInterval]
     ranking: RankingAgreement | None
     """Where there are two systems or more."""
@@ -209,6 +211,7 @@ class ScoreAgreement:
             "score": self.score,
             "criterion": self.criterion,
             "items": len(self.scores),
+            "lower_is_better": self.lower_is_better,
             "mean_score": mean(self.scores) if self.scores else None,
             "mean_rating": mean(self.ratings) if self.ratings else None,
             "mean_absolute_difference": mean(self.differences) if self.scores else None,
@@ -276,14 +279,22 @@ def agreement_study(
         scores=scores,
         human=human,
         matched=matched,
-        agreements=tuple(_agreement(matched, one, other, means, settings) for one, other in names),
+        agreements=tuple(
+            _agreement(matched, one, other, means, settings, one in scores.lower_is_better)
+            for one, other in names
+        ),
         raters=_raters(human, settings),
         settings=settings,
     )
 
 
 def _agreement(
-    matched: MatchedItems, score: str, criterion: str, criteria: Sequence[str], settings: StudySettings
+    matched: MatchedItems,
+    score: str,
+    criterion: str,
+    criteria: Sequence[str],
+    settings: StudySettings,
+    lower_is_better: bool,
 ) -> ScoreAgreement:
     known = [
         (item, _mapped(value, settings), rating)
@@ -311,7 +322,7 @@ def _agreement(
             if item.group is not None:
                 cells.append(by_passage.setdefault((item.system, item.group), ([], [])))
             for cell in cells:
-                cell[0].append(value)
+                cell[0].append(-value if lower_is_better else value)
                 cell[1].append(rating)
     passages = {key: (mean(a), mean(b)) for key, (a, b) in by_passage.items()}
     return ScoreAgreement(
@@ -319,6 +330,7 @@ def _agreement(
         criterion=criterion,
         scores=tuple(values),
         ratings=tuple(ratings),
+        lower_is_better=lower_is_better,
         correlations=correlations(
             values,
             ratings,

@@ -9,29 +9,28 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import fmean
-from typing import Any
-
-import numpy as np
+from typing import Any, Unpack
 
 from replay.core.errors import InputError, PluginError
 from replay.core.record import TurnRecord
 from replay.core.settings.faults import nearest
-from replay.report.columns import NONE, column, score_cells
+from replay.report.columns import NONE, TextColumn, column, score_cells
 from replay.report.document import ReportDocument, ReportSection, Table, notes_section
 from replay.report.numbers import count_text
 from replay.report.run_document import signatures_section
 from replay.scorers.judges.claims import ClaimCounts
-from replay.scorers.scorer import Scorer, Unscored
-from replay.statistics.bootstrap import cluster_weights, resampled_means
-from replay.statistics.interval import METHOD_NAMES, Interval, interval
+from replay.scorers.scorer import SHARE, Scorer, Unscored
+from replay.scorers.stored_scorer import StoredScorer
+from replay.statistics.estimate import Estimate, Sampling, estimate_cells, resampling
+from replay.statistics.interval import METHOD_NAMES
+from replay.statistics.score_column import ScoreColumn, score_columns
 from replay.tables.claims import COUNTS, LISTS, RowClaims, asked_claims, row_claims
 from replay.tables.joining import JoinedRow, JoinResult
 from replay.tables.rating_files import JUDGED_COLUMNS, MEASURED_COLUMNS
-from replay.tables.responses import PanelVerdicts
+from replay.tables.responses import DIGITS, PanelVerdicts
 
 _BERT_PARTS = {"Bert Precision": "precision", "Bert Recall": "recall", "Bert Score F1": "f1"}
 
@@ -48,37 +47,24 @@ class Models:
     """None for an installed all-MiniLM-L6-v2."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScoredColumn:
-    """One column, row by row."""
-
-    name: str
-    values: tuple[float | Unscored, ...]
-    signature: str
-
-
 def measure(
-    rows: Sequence[JoinedRow], wanted: Sequence[str], models: Models, *, needed: bool
-) -> tuple[list[ScoredColumn], dict[str, str]]:
+    records: Sequence[TurnRecord], wanted: Sequence[str], models: Models, *, needed: bool
+) -> tuple[dict[str, ScoreColumn], dict[str, str]]:
     """
-    Return the columns of *wanted*, and why others of them can't be had.
+    Return the columns of *wanted* over *records*, and why others of them can't be had.
 
     Raises:
         PluginError: a column can't be had and is *needed*.
     """
-    records = [_record(number, row) for number, row in enumerate(rows, 1)]
-    found, missing = [], {}
+    found: dict[str, ScoreColumn] = {}
+    missing = {}
     for name in wanted:
         try:
-            scorer = _scorer(name, models)
-            observed = scorer.observe(records)
+            found |= score_columns(records, {name: _scorer(name, models)})
         except (PluginError, ValueError) as error:
             if needed:
                 raise PluginError(f"{name}: {error}") from error
             missing[name] = str(error)
-            continue
-        values = tuple(one if isinstance(one, Unscored) else float(one) for one in observed)
-        found.append(ScoredColumn(name=name, values=values, signature=scorer.signature))
     return found, missing
 
 
@@ -149,27 +135,7 @@ def _record(number: int, row: JoinedRow) -> TurnRecord:
 
 
 SCORE_COLUMNS = (*MEASURED_COLUMNS, *JUDGED_COLUMNS)
-DIGITS = 6
 THEY_ARE = ("it is", "they are")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ColumnMean:
-    """One column over all rows."""
-
-    name: str
-    value: float | None
-    low: float | None
-    high: float | None
-    """The t interval, Wilson's for shares, over rows."""
-    scored: int
-    unscored: Mapping[str, int]
-    """Rows without a value, by reason."""
-    signature: str
-
-    def to_json(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
-        return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,10 +144,21 @@ class Evaluation:
 
     columns: tuple[str, ...]
     rows: tuple[Mapping[str, Any], ...]
-    means: tuple[ColumnMean, ...]
+    means: Mapping[str, Estimate]
+    """Of each score over all rows, by its column; intervals are over rows."""
+    signatures: Mapping[str, str]
+    """Of each score, by its column."""
     left_out: Mapping[str, str]
     """Columns that could not be had, and why."""
     notes: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain values for JSON: all but the rows."""
+        means = (
+            {"name": name, **one.to_json(), "signature": self.signatures[name]}
+            for name, one in self.means.items()
+        )
+        return {"means": list(means), "left_out": dict(self.left_out), "notes": list(self.notes)}
 
 
 def check_columns(only: Sequence[str]) -> None:
@@ -203,8 +180,7 @@ def evaluate(
     only: Sequence[str] = (),
     models: Models,
     asked: PanelVerdicts | None = None,
-    resamples: int = 1000,
-    seed: int = 0,
+    **sampling: Unpack[Sampling],
 ) -> Evaluation:
     """
     Return the evaluation file of *joined*, with every column that can be had, or with *only* those named.
@@ -217,13 +193,14 @@ def evaluate(
     """
     check_columns(only)
     wanted = [name for name in MEASURED_COLUMNS if not only or name in only]
-    scored, left_out = measure(joined.rows, wanted, models, needed=bool(only))
+    records = [_record(number, row) for number, row in enumerate(joined.rows, 1)]
+    scored, left_out = measure(records, wanted, models, needed=bool(only))
     left_out |= {name: "not asked for" for name in MEASURED_COLUMNS if name not in wanted}
     claims = [row_claims(row) for row in joined.rows] if asked is None else asked_claims(joined, asked)
     origin = "claims:recomputed" if asked is None else asked.panel.signature
     judged = [name for name in JUDGED_COLUMNS if not only or name in only]
     if any(isinstance(one.counts, ClaimCounts) for one in claims):
-        scored += _judged_columns(claims, judged, origin)
+        scored |= _judged_columns(claims, judged, origin)
         left_out |= {name: "not asked for" for name in JUDGED_COLUMNS if name not in judged}
         claim_columns: tuple[str, ...] = (
             *COUNTS,
@@ -240,34 +217,37 @@ def evaluate(
             else "the judge listed no row's claims",
         )
         claim_columns = ()
-    order = {name: place for place, name in enumerate(SCORE_COLUMNS)}
-    scored.sort(key=lambda column: order[column.name])
-    unscored = any(isinstance(value, Unscored) for column in scored for value in column.values)
+    scored = {name: scored[name] for name in SCORE_COLUMNS if name in scored}
+    drawn = resampling(range(len(records)), **sampling)
+    means = {name: estimate_cells(one, [range(len(records))], drawn)[0][0] for name, one in scored.items()}
+    unscored = any(one.unscored for one in means.values())
     return Evaluation(
         columns=(
             "id", "Question", "Golden Context", "Golden Response", "Candidate Response",
-            *(column.name for column in scored), *claim_columns, *(("Unscored",) if unscored else ()),
+            *scored, *claim_columns, *(("Unscored",) if unscored else ()),
         ),
-        rows=tuple(_row(joined, place, scored, claims[place]) for place in range(len(joined.rows))),
-        means=tuple(_mean(column, resamples, seed) for column in scored),
+        rows=tuple(_row(joined, place, scored, claims[place]) for place in range(len(records))),
+        means=means,
+        signatures={name: one.scorer.signature for name, one in scored.items()},
         left_out=left_out,
         notes=(*_notes(joined, claims), *(asked.tally.sentences() if asked else ())),
     )  # fmt: skip
 
 
-def _judged_columns(claims: Sequence[RowClaims], names: Sequence[str], origin: str) -> list[ScoredColumn]:
+def _judged_columns(claims: Sequence[RowClaims], names: Sequence[str], origin: str) -> dict[str, ScoreColumn]:
     by_row = [one.scores() for one in claims]
-    return [
-        ScoredColumn(
-            name=name,
-            values=tuple(row[name] for row in by_row),
-            signature=f"{origin}|{name[4:].lower()}",
+    return {
+        name: ScoreColumn(
+            scorer=StoredScorer(signature=f"{origin}|{name[4:].lower()}", unit=SHARE, lower_is_better=False),
+            observed=[row[name] for row in by_row],
         )
         for name in names
-    ]
+    }
 
 
-def _row(joined: JoinResult, place: int, scored: Sequence[ScoredColumn], claims: RowClaims) -> dict[str, Any]:
+def _row(
+    joined: JoinResult, place: int, scored: Mapping[str, ScoreColumn], claims: RowClaims
+) -> dict[str, Any]:
     row = joined.rows[place]
     cells: dict[str, Any] = {
         "id": row.id,
@@ -277,12 +257,12 @@ def _row(joined: JoinResult, place: int, scored: Sequence[ScoredColumn], claims:
         "Candidate Response": row.candidate,
     }
     reasons = {}
-    for one in scored:
-        value = one.values[place]
+    for name, one in scored.items():
+        value = one.observed[place]
         if isinstance(value, Unscored):
-            reasons[one.name] = value.reason
+            reasons[name] = value.reason
         else:
-            cells[one.name] = round(value, DIGITS)
+            cells[name] = round(value, DIGITS)
     if isinstance(claims.counts, ClaimCounts):
         counts = claims.counts
         cells |= zip(COUNTS, (counts.golden, counts.candidate, counts.common), strict=True)
@@ -294,29 +274,6 @@ def _row(joined: JoinResult, place: int, scored: Sequence[ScoredColumn], claims:
 
 def _shown(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def _mean(column: ScoredColumn, resamples: int, seed: int) -> ColumnMean:
-    known = [value for value in column.values if not isinstance(value, Unscored)]
-    reasons: dict[str, int] = {}
-    for one in column.values:
-        if isinstance(one, Unscored):
-            reasons[one.reason] = reasons.get(one.reason, 0) + 1
-    value = fmean(known) if known else None
-    weights = cluster_weights(len(known), resamples=resamples, seed=seed)
-    resampled = resampled_means(np.array(known).reshape(-1, 1), np.ones((len(known), 1)), weights)[:, 0]
-    ends = interval(
-        resampled, method="t", confidence=0.95, conversations=len(known), estimate=value, scale="share"
-    )
-    return ColumnMean(
-        name=column.name,
-        value=value,
-        low=ends.low if isinstance(ends, Interval) else None,
-        high=ends.high if isinstance(ends, Interval) else None,
-        scored=len(known),
-        unscored=reasons,
-        signature=column.signature,
-    )
 
 
 def _notes(joined: JoinResult, claims: Sequence[RowClaims]) -> list[str]:
@@ -341,15 +298,17 @@ def _notes(joined: JoinResult, claims: Sequence[RowClaims]) -> list[str]:
 def evaluation_document(evaluation: Evaluation) -> ReportDocument:
     """Return means with intervals, then what is missing and why."""
     means = evaluation.means
-    columns = [
-        column("column", (one.name for one in means), left=True),
-        column("rows", (str(one.scored) for one in means)),
-        column("mean", score_cells(means, percent=False, whole=False), left=True),
+    reasons: dict[str, list[str]] = {}
+    for name, reason in evaluation.left_out.items():
+        reasons.setdefault(reason, []).append(name)
+    notes = [
+        *evaluation.notes,
+        *_unscored_notes(means, "row"),
+        *(f"left out: {', '.join(names)} ({reason})." for reason, names in reasons.items()),
+        *([f"in brackets: 95 % interval, {METHOD_NAMES['t']} over rows."] if means else []),
     ]
-    table = ReportSection(name="means", blocks=[Table(columns=lambda _: columns)])
-    signatures = signatures_section({one.name: one.signature for one in means})
-    sections = [*([table] if means else []), notes_section(_all_notes(evaluation)), signatures]
-    return ReportDocument(title="Evaluation", sections=sections)
+    shown = column("mean", score_cells(means.values(), percent=False, whole=False), left=True)
+    return _means_document("Evaluation", "rows", means, shown, notes, evaluation.signatures)
 
 
 def judged_document(judged: Sequence[PanelVerdicts]) -> ReportDocument:
@@ -358,39 +317,45 @@ def judged_document(judged: Sequence[PanelVerdicts]) -> ReportDocument:
 
     Without intervals: what the items share, a dialogue or a context, is known to who rated them.
     """
-    names, counts, means, said = [], [], [], []
+    means: dict[str, Estimate] = {}
+    notes: list[str] = []
     for found in judged:
-        for name, output in found.panel.columns.items():
-            values = [verdict.values[output.name] for verdict in found.verdicts.values()]
-            known = [value for value in values if not isinstance(value, Unscored)]
-            reasons = Counter(value.reason for value in values if isinstance(value, Unscored))
-            names.append(name)
-            counts.append(str(len(known)))
-            means.append(f"{fmean(known):.4g}" if known else NONE)
-            said += [
-                f"{name}: {count_text(count, 'item')} unscored ({reason})."
-                for reason, count in reasons.items()
-            ]
-        said += [f"judge {found.panel.name}: {sentence}" for sentence in found.tally.sentences()]
+        places = range(len(found.verdicts))
+        drawn = resampling(places, resamples=0)
+        own = {name: estimate_cells(one, [places], drawn)[0][0] for name, one in found.columns.items()}
+        means |= own
+        notes += _unscored_notes(own, "item")
+        notes += [f"judge {found.panel.name}: {sentence}" for sentence in found.tally.sentences()]
         flagged = [verdict.flags for verdict in found.verdicts.values()]
         for flag, times in sum(flagged, Counter[str]()).items():
             items = count_text(sum(flag in flags for flags in flagged), "item")
-            said.append(f"judge {found.panel.name}: {flag}: {count_text(times, 'time')} in {items}.")
-    columns = [column("column", names, left=True), column("items", counts), column("mean", means)]
-    table = ReportSection(name="means", blocks=[Table(columns=lambda _: columns)])
-    signatures = signatures_section({found.panel.name: found.panel.signature for found in judged})
-    return ReportDocument(title="Judged", sections=[table, notes_section(said), signatures])
+            notes.append(f"judge {found.panel.name}: {flag}: {count_text(times, 'time')} in {items}.")
+    shown = column("mean", (NONE if one.value is None else f"{one.value:.4g}" for one in means.values()))
+    signatures = {found.panel.name: found.panel.signature for found in judged}
+    return _means_document("Judged", "items", means, shown, notes, signatures)
 
 
-def _all_notes(evaluation: Evaluation) -> list[str]:
-    reasons: dict[str, list[str]] = {}
-    for name, reason in evaluation.left_out.items():
-        reasons.setdefault(reason, []).append(name)
-    unscored = [
-        f"{one.name}: {count_text(count, 'row')} unscored ({reason})."
-        for one in evaluation.means
-        for reason, count in one.unscored.items()
+def _means_document(
+    title: str,
+    counted: str,
+    means: Mapping[str, Estimate],
+    shown: TextColumn,
+    notes: Sequence[str],
+    signatures: Mapping[str, str],
+) -> ReportDocument:
+    columns = [
+        column("column", means, left=True),
+        column(counted, (str(one.scored) for one in means.values())),
+        shown,
     ]
-    left_out = [f"left out: {', '.join(names)} ({reason})." for reason, names in reasons.items()]
-    brackets = f"in brackets: 95 % interval, {METHOD_NAMES['t']} over rows."
-    return [*evaluation.notes, *unscored, *left_out, *([brackets] if evaluation.means else [])]
+    table = ReportSection(name="means", blocks=[Table(columns=lambda _: columns)])
+    sections = [*([table] if means else []), notes_section(notes), signatures_section(signatures)]
+    return ReportDocument(title=title, sections=sections)
+
+
+def _unscored_notes(means: Mapping[str, Estimate], counted: str) -> Iterable[str]:
+    return (
+        f"{name}: {count_text(count, counted)} unscored ({reason})."
+        for name, one in means.items()
+        for reason, count in one.unscored.items()
+    )

@@ -48,6 +48,8 @@ class ItemSet:
     items: tuple[TableItem, ...]
     named_raters: bool = False
     """The n-th rating of every item is by the same person."""
+    lower_is_better: frozenset[str] = frozenset()
+    """Criteria of which less is better, as of a run's latencies."""
     notes: tuple[str, ...] = ()
     """What a reader should know, in words."""
 

@@ -394,4 +394,10 @@ def run_items(name: str, records: Sequence[TurnRecord], scores: Mapping[str, Sco
             f"{again.conversation} is play {again.repeat} of {again.recorded_conversation}, and "
             f"{again.recorded_conversation} the first."
         )
-    return ItemSet(source=name, format="run", items=tuple(items), notes=tuple(notes))
+    return ItemSet(
+        source=name,
+        format="run",
+        items=tuple(items),
+        lower_is_better=frozenset(label for label, column in usable.items() if column.lower_is_better),
+        notes=tuple(notes),
+    )

@@ -27,6 +27,8 @@ from replay.scorers.judges.judge import RECORDED, Case, Level
 from replay.scorers.judges.judging import estimate, judge_all, ready_cases
 from replay.scorers.judges.panel import Panel, Verdict
 from replay.scorers.scorer import Unscored
+from replay.scorers.stored_scorer import StoredScorer
+from replay.statistics.score_column import ScoreColumn
 from replay.tables.rating_files import is_fed, recognizes_unieval, recognizes_usr
 
 ResponseFormat = Literal["fed", "usr", "unieval", "table"]
@@ -259,6 +261,19 @@ class PanelVerdicts:
     panel: Panel
     verdicts: dict[str, Verdict] = field(default_factory=dict)
     tally: AskTally = field(default_factory=AskTally)
+
+    @property
+    def columns(self) -> dict[str, ScoreColumn]:
+        """The panel's numbers, each a column over the verdicts."""
+        return {
+            name: ScoreColumn(
+                scorer=StoredScorer(
+                    signature=self.panel.signature, unit=output.unit, lower_is_better=output.lower_is_better
+                ),
+                observed=[verdict.values[output.name] for verdict in self.verdicts.values()],
+            )
+            for name, output in self.panel.columns.items()
+        }
 
 
 async def judge_cases(

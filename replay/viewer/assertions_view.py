@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import NamedTuple, get_args
 
 from replay.core.expectation import CheckResult, Verdict
+from replay.core.load_record import LevelPlayed, ObjectiveResult
 from replay.report.charts import group_label
 from replay.report.numbers import number
 from replay.scenario.assertions.findings import AssertionResult, Finding
 from replay.statistics.checks import CheckRow, Checks, reasons_text
 from replay.statistics.group import Group
-from replay.statistics.load.load_level import LevelPlayed, ObjectiveResult
 from replay.statistics.load.load_summary import Knee
 from replay.viewer.run_numbers import BrokenRule, RunNumbers, assertion_id, checks_id, objective_id
 

@@ -14,8 +14,7 @@ from replay.report.compare_document import HOLM_BESIDE_INTERVAL
 from replay.report.depth_charts import gap_chart
 from replay.report.notes import hidden_sentences
 from replay.report.numbers import count_text, number, p_value
-from replay.statistics.attribution import Attribution, AttributionPart, GapByVerdict
-from replay.statistics.four_cells import BEST_MEND, CONTROL
+from replay.statistics.attribution import BEST_MEND, CONTROL, Attribution, AttributionPart, GapByVerdict
 from replay.viewer.run_numbers import RunNumbers
 
 

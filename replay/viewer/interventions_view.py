@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from replay.core.record import Intervention, TurnRecord
 from replay.core.terminal import ClippedText
-from replay.statistics.interventions import OCCASIONS
+from replay.statistics.users import OCCASIONS
 from replay.store.page_queries import RunBrowser
 from replay.viewer.conversation_view import Address
 from replay.viewer.turn_view import TextLimits

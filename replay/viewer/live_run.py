@@ -12,9 +12,9 @@ from typing import Any
 
 from replay.core.errors import ReplayError
 from replay.report.numbers import headline
-from replay.results.human_scores import PEOPLE
 from replay.results.recorded import RECORDED
 from replay.results.run import Run
+from replay.results.verdict_columns import PEOPLE
 from replay.scorers.scorer import SHARE, MeanScorer, Scorer, unit_of
 from replay.statistics.group import Group, groups_in_order
 from replay.store.page_queries import PlayProgress, RunBrowser

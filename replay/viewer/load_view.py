@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from replay.core.load_record import GeneratorReport
 from replay.report.charts import (
     Cell,
     Chart,
@@ -26,7 +27,7 @@ from replay.report.charts import (
 from replay.report.load_document import limit_sentences
 from replay.report.numbers import duration, number, with_unit
 from replay.statistics.estimate import Estimate
-from replay.statistics.load.load_level import GeneratorStats, LevelSummary
+from replay.statistics.load.load_level import LevelSummary
 from replay.statistics.load.load_summary import LoadSummary
 from replay.statistics.load.percentiles import Percentiles
 from replay.statistics.load.time_series import TimeSeries
@@ -371,11 +372,11 @@ def generator_charts(levels: Sequence[LevelSummary], names: Sequence[str]) -> li
     ]
 
 
-def _generator_label(one: GeneratorStats) -> str:
+def _generator_label(one: GeneratorReport) -> str:
     return f"{one.number + 1} ({one.host})"
 
 
-def _generator_cells(level: str, one: GeneratorStats) -> tuple[Cell, ...]:
+def _generator_cells(level: str, one: GeneratorReport) -> tuple[Cell, ...]:
     late = one.lateness
     return (
         text_cell(level),

@@ -16,7 +16,7 @@ from replay.report.notes import conclusions, notes, without_passed_checks, wordi
 from replay.report.numbers import count_text, duration, usd
 from replay.results.run import Run
 from replay.scenario.reading import ScenarioFile
-from replay.statistics.depth_row import DepthRow
+from replay.statistics.depth_table import DepthRow
 from replay.statistics.estimate import Estimate
 from replay.statistics.group import Group
 from replay.statistics.interval import METHOD_NAMES

@@ -17,6 +17,7 @@ import numpy as np
 
 from replay.core.errors import ReplayError
 from replay.core.expectation import CheckResult
+from replay.core.load_record import LevelPlayed, ObjectiveResult
 from replay.core.record import RECORDED_BETTER, RECORDED_WORSE
 from replay.results.assertion_results import check_assertions
 from replay.results.report_numbers import run_attribution
@@ -26,7 +27,6 @@ from replay.scorers.scorer import SHARE, Scorer, unit_of
 from replay.statistics.attribution import GapAttribution
 from replay.statistics.checks import Checks
 from replay.statistics.group import Group
-from replay.statistics.load.load_level import LevelPlayed, ObjectiveResult
 from replay.statistics.load.load_summary import LoadSummary
 from replay.statistics.run_numbers import Report
 from replay.store.page_queries import RecordKey, RunBrowser, TimedTurn

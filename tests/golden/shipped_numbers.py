@@ -47,8 +47,7 @@ from replay.scenario.reading import read_scenario
 from replay.scenario.shipped import find_scenario, shipped_folder
 from replay.scorers.scorer import Scorer, Unscored
 from replay.statistics import VERSION as STATISTICS
-from replay.statistics.depth_row import COUNTS
-from replay.statistics.depth_table import depth_table
+from replay.statistics.depth_table import COUNTS, depth_table
 from replay.statistics.interval import METHOD_NAMES
 from replay.statistics.paired import policy_gaps
 from replay.statistics.score_column import score_columns

@@ -35,7 +35,7 @@ ROOMS = {
     "users": "core core/settings core/asking scorers/checks coreference/reading",
     "policies": "core core/settings core/asking coreference/reading coreference/wording coreference users",
     "play": "core core/settings core/asking policies",
-    "play/load": "core core/settings datasets play",
+    "play/load": "core core/settings datasets statistics/load play",
     "scenario/assertions": "core core/settings store scorers scorers/checks scorers/judges statistics",
     "scenario": "core core/settings core/asking datasets scorers scorers/checks scorers/judges "
     "coreference/reading coreference/service coreference policies play play/load "
@@ -49,9 +49,9 @@ ROOMS = {
     "results": "core core/settings core/asking datasets store scorers scorers/checks scorers/judges "
     "statistics statistics/load coreference/reading coreference/service users policies "
     "play scenario/assertions scenario workers/cluster load report",
-    "runs": "core core/settings core/asking datasets store scorers statistics coreference/verdict "
-    "coreference/service coreference policies play play/load scenario workers workers/cluster load "
-    "report results",
+    "runs": "core core/settings core/asking datasets store scorers statistics statistics/load "
+    "coreference/verdict coreference/service coreference policies play play/load scenario workers "
+    "workers/cluster load report results",
     "web": "core",
     "viewer": "core store scorers statistics statistics/load scenario/assertions scenario report results web",
     "tables": "core core/settings core/asking datasets scorers scorers/judges statistics report report/plots",

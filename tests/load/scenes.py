@@ -163,3 +163,9 @@ class Server:
             self.answered += 1
         finally:
             self.inside -= 1
+
+
+async def play_at(server: Server, folder: Path, load: Mapping[str, Any], **more: Any) -> Run:
+    """The run of ``play(folder, load, **more)`` against *server*, which is there meanwhile."""
+    async with server.running() as address:
+        return await play(folder, load, address=address, **more)

@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 
 from replay.core.errors import InputError, ScenarioError
-from tests.load.scenes import Body, Server, level_events, play, reply, talk
+from tests.load.scenes import Body, Server, level_events, play, play_at, reply, talk
 
 
 async def test_so_many_users_are_busy_and_never_more(tmp_path):
@@ -20,8 +20,7 @@ async def test_so_many_users_are_busy_and_never_more(tmp_path):
         await reply(body, writer)
 
     server = Server(together)
-    async with server.running() as address:
-        await play(tmp_path, {"concurrency": 4, "turns": 60}, address=address, talks=[talk("a", 1)])
+    await play_at(server, tmp_path, {"concurrency": 4, "turns": 60}, talks=[talk("a", 1)])
     assert (server.most, server.answered) == (4, 60)
 
 
@@ -30,10 +29,7 @@ async def test_the_next_turn_follows_the_systems_own_answer(tmp_path):
         await reply(body, writer, f"answer {len(server.asked)}")
 
     server = Server(counting)
-    async with server.running() as address:
-        run = await play(
-            tmp_path, {"concurrency": 2, "conversations": 4}, address=address, talks=[talk("a", 3)]
-        )
+    run = await play_at(server, tmp_path, {"concurrency": 2, "conversations": 4}, talks=[talk("a", 3)])
     answers = {(r.conversation, r.depth): r.answer for r in run.records()}
     assert len(answers) == 12
     assert len(set(answers.values())) == 12
@@ -68,8 +64,7 @@ async def test_each_conversation_is_played_with_each_system_under_each_policy(tm
 @pytest.mark.parametrize("users", [1, 8])
 async def test_turns_asked_are_never_more_than_asked_for(tmp_path, users):
     server = Server()
-    async with server.running() as address:
-        run = await play(tmp_path, {"concurrency": users, "turns": 25}, address=address)
+    run = await play_at(server, tmp_path, {"concurrency": users, "turns": 25})
     assert len(server.asked) == 25
     assert run.outcomes() == {"answered": 25}
 
@@ -84,10 +79,7 @@ async def test_conversations_that_the_end_of_a_level_cuts_are_counted(tmp_path):
         await reply(body, writer)
 
     server = Server(late)
-    async with server.running() as address:
-        run = await play(
-            tmp_path, {"concurrency": 3, "duration_s": 0.3}, address=address, talks=[talk("long", 5000)]
-        )
+    run = await play_at(server, tmp_path, {"concurrency": 3, "duration_s": 0.3}, talks=[talk("long", 5000)])
     (level,) = level_events(run)
     assert (level["conversations"], level["cut"]) == (len(server.asked), len(server.asked))
     assert len(run.records()) == len(server.asked), "each ask under way was waited for"
@@ -97,9 +89,7 @@ async def test_the_warm_up_is_played_and_not_measured(tmp_path):
     run = await play(
         tmp_path, {"concurrency": 2, "warmup_s": 0.2, "duration_s": 0.2}, settings={"delay_s": 0.01}
     )
-    summary = run.load_summary(resamples=0)
-    assert summary is not None
-    (level,) = summary.levels
+    (level,) = run.load_summary(resamples=0).levels
     due = [record.timing.scheduled_s for record in run.records()]
     begin, end = level.played.measured_from_s, level.played.measured_to_s
     assert level.warm_up_turns == sum(at < begin for at in due)
@@ -119,7 +109,6 @@ async def test_intervals_resample_the_datas_conversations_not_their_repetitions(
         settings={"answers": {"*": ["no"], **{name: ["a said 1."] for name in right}}},
     )
     summary = run.load_summary(resamples=200)
-    assert summary is not None
     score = summary.levels[0].groups[0].total.scores["em"]
     assert score.value == pytest.approx(0.5)
     assert (score.low, score.high) == (pytest.approx(0, abs=0.01), pytest.approx(1, abs=0.01))

@@ -7,8 +7,7 @@ from itertools import islice
 
 import pytest
 
-from replay.load.inputs import read_inputs
-from replay.load.planned_sessions import PlannedSessions
+from replay.load.inputs import PlannedSessions, read_inputs
 from replay.play.load.level import Level
 from replay.play.play import Play
 from replay.scenario.assembly import assemble

@@ -44,7 +44,6 @@ async def sweep(folder, address, levels, *, slo=None, **load):
     load = {"sweep": levels, "duration_s": 60, "turns": 24, "slo": KEEPS_UP if slo is None else slo, **load}
     run = await play(folder, load, address=address, talks=[talk("a", 1)])
     summary = run.load_summary(resamples=0)
-    assert summary is not None
     return run, summary
 
 
@@ -55,7 +54,6 @@ async def test_steps_stop_after_the_first_level_that_misses(tmp_path, full):
         (4, True),
         (12, False),
     ]
-    assert summary.knee is not None
     assert (summary.knee.level, summary.knee.missed) == ("concurrency 4", "concurrency 12")
 
 
@@ -74,7 +72,6 @@ async def test_steps_go_on_where_that_is_asked_for_or_have_no_objectives(tmp_pat
 async def test_a_search_finds_the_capacity(tmp_path, full):
     levels = {"low": 1, "high": 64, "resolution": 0.4}
     run, summary = await sweep(tmp_path, full, levels)
-    assert summary.knee is not None
     found = {event["value"]: event["met"] for event in level_events(run)}
     knee = max(value for value, met in found.items() if met)
     assert knee == CAPACITY

@@ -17,7 +17,7 @@ from replay.results.run import Run, newest_run
 from replay.runs.launch import run_async
 from tests.adapters.servers import http
 from tests.load.processes import workers_of_this_process
-from tests.load.scenes import Body, Server, level_events, play, reply, scenario, talk
+from tests.load.scenes import Body, Server, level_events, play, play_at, reply, scenario, talk
 from tests.waiting import PATIENCE_S, takes
 from tests.workers.inside import started_inside
 
@@ -36,8 +36,7 @@ async def test_two_processes_play_what_one_plays(tmp_path):
         folder.mkdir()
         server = Server(slow)
         load = {"concurrency": 5, "conversations": 11, "order": "sample", "workers": workers}
-        async with server.running() as address:
-            run = await play(folder, load, address=address, seed=3)
+        run = await play_at(server, folder, load, seed=3)
         assert server.most <= 5
         assert len(server.asked) == len(run.records()) == 22, "all in one database"
         played[workers] = Counter((r.conversation, r.source, r.depth) for r in run.records())
@@ -57,8 +56,7 @@ async def test_two_processes_play_what_one_plays(tmp_path):
 async def test_arrivals_of_two_processes_are_those_of_one(tmp_path):
     load = {"profile": "constant", "rate": 80, "conversations": 41, "workers": 2}
     server = Server()
-    async with server.running() as address:
-        run = await play(tmp_path, load, address=address, talks=[talk("a", 1)])
+    run = await play_at(server, tmp_path, load, talks=[talk("a", 1)])
     due = sorted(record.timing.scheduled_s for record in run.records() if record.timing)
     assert len(due) == 41
     assert np.diff(due) == pytest.approx(1 / 80, abs=1e-6)
@@ -67,8 +65,7 @@ async def test_arrivals_of_two_processes_are_those_of_one(tmp_path):
 async def test_turns_are_never_more_than_asked_for_and_the_rest_is_tallied(tmp_path):
     server = Server()
     load = {"concurrency": 4, "turns": 51, "keep_turns": 21, "workers": 2}
-    async with server.running() as address:
-        run = await play(tmp_path, load, address=address)
+    run = await play_at(server, tmp_path, load)
     assert len(server.asked) == 51
     assert len(run.records()) == 21
     assert run.outcomes() == {"answered": 51}
@@ -108,9 +105,7 @@ async def test_a_worker_that_is_killed_ends_the_run_with_all_that_was_answered(t
     assert len({(r.conversation, r.depth) for r in run.records()}) == answered
     (level,) = level_events(run)
     assert level["interrupted"]
-    summary = run.load_summary(resamples=0)
-    assert summary is not None
-    assert summary.levels[0].total.answered == answered
+    assert run.load_summary(resamples=0).levels[0].total.answered == answered
     assert not workers_of_this_process()
 
 

@@ -14,9 +14,10 @@ from contextlib import ExitStack
 import pytest
 
 from replay.core.adapter import ChatReply, ChatRequest, WireTimes
+from replay.core.load_record import LagSummary
 from replay.play import loop_lag
 from replay.play.gc_pause import THRESHOLDS, gc_paused
-from replay.play.loop_lag import INTERVAL_S, InFlightRequests, LagSummary, LoopLag
+from replay.play.loop_lag import INTERVAL_S, InFlightRequests, LoopLag
 from tests.waiting import others_first
 
 LONG_S = 3600.0

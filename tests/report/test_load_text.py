@@ -19,8 +19,8 @@ from replay.report.load_document import saturation_sentence
 from replay.report.text import print_load
 from replay.results.run import Run
 from replay.scorers.word_overlap import f1
+from replay.statistics.load.load_findings import saturation
 from replay.statistics.load.load_summary import LoadSummary
-from replay.statistics.load.saturation import saturation
 from replay.store.rows import StoredScore, StoredTally
 from tests.runs.scorer_entries import scorer_entry
 from tests.statistics.load.test_saturation import CLOSED, level as compared

@@ -11,9 +11,9 @@ from rich.console import Console
 from replay.core.errors import RunError
 from replay.report.export import report_json
 from replay.report.text import print_report
-from replay.results.human_scores import keep_people
 from replay.results.rescoring import score
 from replay.results.run import Run
+from replay.results.verdict_columns import keep_people
 from replay.scorers.scorer import Unscored
 from replay.scorers.stored_scorer import StoredScorer
 from replay.statistics.people import HumanNumber, HumanScores, HumanTable, PeopleScore

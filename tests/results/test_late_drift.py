@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import signal
 from collections import Counter
 
@@ -212,10 +211,3 @@ async def test_a_load_interrupted_before_it_was_over_is_not_taken_up(tmp_path):
     await asyncio.wait([run])
     with pytest.raises(RunError, match="can't be taken up again"):
         await resume_async(newest_run(tmp_path / "runs"))
-
-
-def test_the_share_is_in_the_json_of_a_load_report(tmp_path):
-    run = asyncio.run(sampled(tmp_path))
-    told = json.loads(json.dumps(run.load_summary(resamples=0).to_json()))
-
-    assert told["drift"][0]["sample"] == 40

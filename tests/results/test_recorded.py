@@ -202,7 +202,6 @@ def test_verdicts_are_counted_by_depth_and_worse_turns_come_first(tmp_path):
     turns = [QUESTION, {**QUESTION, "question": "And the big one?"}, {**QUESTION, "question": "Both?"}]
     run = played(tmp_path, turns, ["It costs 12 euros.", "About 40.", "I can't say."])
     recorded = run.report(resamples=0).recorded
-    assert recorded is not None
     assert [(row.depth, row.counts) for row in recorded.rows] == [
         (1, {"worse": 0, "differs": 0, "better": 0, "same": 1}),
         (2, {"worse": 0, "differs": 1, "better": 0, "same": 0}),
@@ -247,7 +246,6 @@ def test_a_turn_that_is_worse_under_several_policies_is_shown_once(tmp_path):
 
     run = played(tmp_path, [QUESTION], ["I can't say."], policies=["gold", "pred"])
     recorded = run.report(resamples=0).recorded
-    assert recorded is not None
     *_, worse = recorded_sections(recorded)
     (cases,) = worse.blocks
     assert isinstance(cases, Cases)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import sqlite3
 from collections.abc import Sequence
 from itertools import pairwise
@@ -110,13 +109,6 @@ def test_a_part_holds_whole_conversations(store, monkeypatch):
     plays = [(one.conversation, one.policy) for part in parts for one in part]
     changes = sum(before != after for before, after in pairwise(plays))
     assert changes + 1 == len(set(plays)) == 36
-
-
-def test_one_scorer_replaced_by_another_leaves_nothing_of_its_own_kind_behind(store, monkeypatch):
-    monkeypatch.setattr(score_column, "PART", 4)
-    first = scored(store, "f1")
-    assert scored(store, "f1") == first
-    assert json.loads(dict(sqlite3.connect(store.folder / DATABASE).execute("SELECT * FROM run"))["scorers"])
 
 
 def test_a_run_without_records_loses_its_old_scores(tmp_path):

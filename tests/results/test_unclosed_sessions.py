@@ -75,7 +75,6 @@ async def test_under_load_a_level_counts_them(tmp_path: Path, workers: int) -> N
     async with _played(tmp_path, load=load, policies=[{"pred": {"detect": False}}]) as run:
         summary = run.load_summary(resamples=0)
 
-    assert summary is not None
     (level,) = summary.levels
     told = [warning for warning in level.warnings if "open at the system" in warning]
     assert level.played.unclosed == 4  # of three conversations in turn, one in three

@@ -10,7 +10,7 @@ import yaml
 
 from replay.core.errors import InputError, RunStoppedError, ScenarioError
 from replay.report.notes import notes
-from replay.results.resolver_asks import estimate_resolver
+from replay.results.estimates import estimate_resolver
 from replay.runs.launch import resume_async, run_async
 from replay.scenario.assembly import assemble
 from replay.scenario.reading import parse_scenario

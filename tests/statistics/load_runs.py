@@ -154,7 +154,6 @@ def summary_of(
         found = read_load_summary(store, scorers, resamples=resamples)
     finally:
         store.close()
-    assert found is not None
     return found
 
 

@@ -8,9 +8,9 @@ from replay.statistics.bootstrap import (
     WeightBlocks,
     cluster_bootstrap,
     cluster_weights,
-    percentile_interval,
     resampled_means,
 )
+from replay.statistics.interval import Interval, interval
 
 
 @given(st.integers(0, 30), st.integers(0, 20), st.integers(0, 2**32))
@@ -71,11 +71,8 @@ def test_the_fast_way_for_means_is_the_slow_way_for_anything(clusters, seed):
 def test_the_interval_is_the_middle_of_the_resampled_values():
     values = np.array([*range(101), np.nan])
 
-    assert percentile_interval(values, 0.9) == (5.0, 95.0)
-    assert percentile_interval(np.array([np.nan]), 0.9) is None
-    assert percentile_interval(np.array([]), 0.9) is None
-    with pytest.raises(ValueError, match="confidence"):
-        percentile_interval(values, 95)
+    found = interval(values, method="percentile", confidence=0.9, conversations=9, estimate=50.0)
+    assert found == Interval(low=5.0, high=95.0)
 
 
 def _coverage(by_conversation: bool) -> float:
@@ -93,9 +90,10 @@ def _coverage(by_conversation: bool) -> float:
         clusters = values if by_conversation else values.reshape(-1, 1)
         sums, counts = clusters.sum(axis=1, keepdims=True), np.full((len(clusters), 1), clusters.shape[1])
         weights = cluster_weights(len(clusters), resamples=300, seed=trial)
-        interval = percentile_interval(resampled_means(sums, counts.astype(float), weights)[:, 0], 0.95)
-        assert interval is not None
-        held += interval[0] <= 0.5 <= interval[1]
+        means = resampled_means(sums, counts.astype(float), weights)[:, 0]
+        settings = {"confidence": 0.95, "conversations": len(clusters), "estimate": float(means.mean())}
+        found = interval(means, method="percentile", **settings)
+        held += found.low <= 0.5 <= found.high
     return held / trials
 
 

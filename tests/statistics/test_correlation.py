@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, strategies as st
 from scipy import stats
 
-from replay.statistics.correlation import correlations
 from replay.statistics.interval import Interval, UndefinedNumber
+from replay.statistics.model_agreement import correlations
 
 RATINGS = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=3, max_size=15)
 

@@ -109,13 +109,6 @@ def test_intervals_need_two_conversations():
     assert (second.scores["f1"].low, second.scores["f1"].high) == (None, None)
 
 
-def test_one_conversation_has_values_but_no_intervals():
-    total = table(RECORDS[:3]).groups[0].total
-
-    assert total.scores["em"].value == 1 / 2
-    assert total.scores["em"].low is None
-
-
 def test_without_records_the_table_is_empty():
     found = depth_table([], score_columns([], SCORERS), {"c1": 3})
 
@@ -185,10 +178,6 @@ def test_a_score_that_is_no_mean_is_combined_anew_for_each_resample():
     assert longest.high == 10
     assert 6 <= longest.low < 10
     assert found.columns["longest"].signature == "longest:characters"
-
-
-def test_without_resamples_there_are_no_intervals():
-    assert table(many_records(), resamples=0).groups[0].total.scores["f1"].low is None
 
 
 def test_the_frame_has_a_row_per_system_policy_and_depth():

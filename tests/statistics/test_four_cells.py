@@ -8,8 +8,7 @@ from hypothesis import given, strategies as st
 
 from replay.scorers.operational import Operational
 from replay.scorers.word_overlap import f1
-from replay.statistics.attribution import GapAttribution, correct_attribution
-from replay.statistics.four_cells import Cells
+from replay.statistics.attribution import Cells, GapAttribution, correct_attribution
 from replay.statistics.group import Group
 from replay.statistics.score_column import ScoreColumn
 

@@ -86,9 +86,6 @@ def test_other_reasons_for_no_interval():
     assert interval(values[:0], conversations=5, estimate=0.1, **settings) == UndefinedNumber(
         reason="no resamples"
     )
-    assert isinstance(interval(values, conversations=5, estimate=None, **settings), UndefinedNumber)
-    with pytest.raises(ValueError, match="confidence"):
-        interval(values, method="bca", confidence=95, conversations=5, estimate=0.1)
 
 
 def test_resampled_values_equal_to_the_estimate_up_to_rounding_count_half():

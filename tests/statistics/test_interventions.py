@@ -10,7 +10,7 @@ from replay.core.record import Intervention, RejectedWording
 from replay.report.export import report_json
 from replay.report.markdown import markdown_report
 from replay.report.text import print_report
-from replay.statistics.interventions import count_interventions
+from replay.statistics.users import count_interventions
 from tests.report.sample_report import report
 from tests.scorers.turns import skipped_turn, turn
 

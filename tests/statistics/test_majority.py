@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from replay.statistics.rated_item import NO_RATING, TIE, RatedItem, disagreements, majority
+from replay.statistics.rater_agreement import NO_RATING, TIE, RatedItem, disagreements, majority
 
 
 @pytest.mark.parametrize(

@@ -8,15 +8,9 @@ from hypothesis import given, strategies as st
 
 from replay.statistics.bootstrap import cluster_weights
 from replay.statistics.interval import FEW, NO_RESAMPLES, Interval, UndefinedNumber, interval
-from replay.statistics.rated_item import RatedItem
-from replay.statistics.rater_agreement import (
-    ALL_EQUAL,
-    NOT_TWO,
-    cohen_kappa,
-    fleiss_kappa,
-    krippendorff_alpha,
-)
+from replay.statistics.rater_agreement import ALL_EQUAL, NOT_TWO, RatedItem
 from replay.statistics.rater_table import NO_NAMES, NO_PAIR, NOT_USUAL, rater_agreement_of
+from tests.statistics.test_rater_agreement import krippendorff_alpha
 
 
 def rated(*rows: str) -> list[RatedItem]:
@@ -222,21 +216,6 @@ def test_names_of_raters_and_ratings_and_the_order_of_items_change_nothing(rows,
 
     for before, after in zip(values(found.total), values(again.total), strict=True):
         assert before == (after if isinstance(after, UndefinedNumber) else pytest.approx(after, abs=1e-12))
-
-
-@given(ROWS)
-def test_the_table_and_the_single_measures_are_one(rows):
-    items = [
-        RatedItem(conversation=str(place), ratings=dict(zip(("ann", "bob", "eve"), row, strict=True)))
-        for place, row in enumerate(rows)
-    ]
-    found = rater_agreement_of(items, resamples=0)
-    sides = {name: [item.ratings[name] for item in items] for name in ("ann", "bob", "eve")}
-
-    assert found.total.fleiss.value == fleiss_kappa(rows)
-    assert found.total.alpha.value == krippendorff_alpha(rows, "nominal")
-    for pair in found.pairs:
-        assert pair.cohen.value == cohen_kappa(sides[pair.first], sides[pair.second])
 
 
 def test_more_than_the_raters_say_is_not_known():

@@ -1,9 +1,6 @@
 from __future__ import annotations
 
-import json
 from dataclasses import replace
-
-import pytest
 
 from replay.scorers.word_overlap import em, f1
 from replay.statistics.depth_table import depth_table
@@ -21,17 +18,6 @@ def tables():
     return [
         depth_table(records, score_columns(records, {"f1": f1()}), {"c1": 2}, resamples=0) for records in RUNS
     ]
-
-
-def test_the_spread_of_three_runs_by_hand():
-    """Means 1, 1/2 and 1 (over one turn): mean 5/6, squared deviations 1/6, over 2."""
-    (row,) = run_spread(tables())
-
-    assert row.values == (1.0, 0.5, 1.0)
-    assert row.turns == (2, 2, 1)
-    assert row.mean == pytest.approx(5 / 6)
-    assert row.deviation == pytest.approx((1 / 12) ** 0.5)
-    assert json.loads(json.dumps(row.to_json()))["least"] == 0.5
 
 
 def test_by_depth_a_run_may_lack_a_number():

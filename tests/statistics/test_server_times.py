@@ -91,9 +91,7 @@ def test_a_stored_run_has_them_and_failed_turns_count_nowhere(tmp_path: Path) ->
 def test_a_load_report_has_the_share_where_one_was_sent_and_only_there(tmp_path: Path) -> None:
     def of(name: str, *records: TurnRecord) -> LoadSummary:
         folder = write_run(tmp_path / name, records, levels=[level()])
-        summary = Run(folder).load_summary()
-        assert summary is not None
-        return summary
+        return Run(folder).load_summary()
 
     told, silent = of("told", ask(1.0, 0.1, server=VLLM)), of("silent", ask(1.0))
 

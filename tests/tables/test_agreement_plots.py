@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 from replay.core.errors import InputError, PluginError
-from replay.tables.agreement_plots import draw_plots
+from replay.tables.agreement_document import draw_plots
 from replay.tables.agreement_study import StudySettings, agreement_study
 from tests.tables.test_agreement_study import items
 

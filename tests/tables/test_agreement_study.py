@@ -61,9 +61,20 @@ def test_a_study_by_hand():
     assert found.correlations["kendall"].value == 1
     assert sum(found.differences) / 3 == pytest.approx((1.4 + 3.3 + 4.7) / 3)
     assert (study.matched.joined_by, study.matched.only_scores, study.matched.only_human) == ("id", 1, 0)
-    assert found.ranking is not None
     assert found.ranking.same
     json.dumps(study.to_json(), allow_nan=False)
+
+
+def test_of_a_score_like_latency_less_is_better():
+    """People prefer B, which is faster: the same order, though the numbers go apart."""
+    rows = [({"id": str(n)}, {"latency": 5.0 - n}) for n in (1, 2, 3)]
+    slow = items("run", rows, lower_is_better=frozenset({"latency"}))
+    study = agreement_study(slow, HUMAN, settings=StudySettings(resamples=0))
+    (found,) = study.agreements
+
+    assert found.correlations["kendall"].value == -1
+    assert (found.ranking.by_metric, found.ranking.kendall, found.ranking.same) == ((("B",), ("A",)), 1, True)
+    assert "latency / overall: less is better, so the system with the least comes first." in printed(study)
 
 
 def test_raters_are_compared_with_each_other():

@@ -47,7 +47,7 @@ def test_an_evaluation_by_hand():
     assert cells["Bleu Score"] == pytest.approx(0.5373, abs=5e-5)
     assert cells["Rouge-1"] == cells["Rouge-L"] == pytest.approx(5 / 6, abs=1e-6)
     assert found.columns[:5] == ("id", "Question", "Golden Context", "Golden Response", "Candidate Response")
-    assert [(one.name, one.scored) for one in found.means] == [(name, 1) for name in LEXICAL]
+    assert [(name, one.scored) for name, one in found.means.items()] == [(name, 1) for name in LEXICAL]
     assert found.left_out["Bert Recall"] == "not asked for"
 
 
@@ -56,7 +56,10 @@ def test_a_row_without_an_answer_is_kept_and_has_a_reason():
 
     assert "Rouge-L" not in found.rows[1]
     assert json.loads(found.rows[1]["Unscored"]) == {"Rouge-L": "not answered: bad-reply"}
-    assert (found.means[0].scored, found.means[0].unscored) == (1, {"not answered: bad-reply": 1})
+    assert (found.means["Rouge-L"].scored, found.means["Rouge-L"].unscored) == (
+        1,
+        {"not answered: bad-reply": 1},
+    )
     assert found.columns[-1] == "Unscored"
 
 
@@ -136,7 +139,7 @@ def test_the_published_table_recomputes(shared_data):
     path = shared_data / "dataworkz" / "apple10k_evaluation_result_a.csv"
     table = read_table(path)
     found = evaluate(join(table, table), models=Models(), resamples=0)
-    columns = [one.name for one in found.means if not one.name.startswith("Bert")]
+    columns = [name for name in found.means if not name.startswith("Bert")]
 
     assert set(columns) >= {*LEXICAL, "LLM Recall", "LLM Precision", "LLM F1"}
     assert len(found.rows) == 50

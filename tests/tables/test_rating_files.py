@@ -6,6 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from replay.core.errors import DatasetError
+from replay.scorers.operational import latency
 from replay.scorers.word_overlap import f1
 from replay.statistics.score_column import score_columns
 from replay.tables.agreement_study import StudySettings, agreement_study, match_items
@@ -181,11 +182,13 @@ def test_a_table_that_contradicts_itself_is_an_error(tmp_path, text, message):
 
 def test_a_run_gives_its_turns_and_names_scores_without_a_number_for_a_turn():
     records = [turn("Paris", "Paris", depth=1), turn(None, "Paris", depth=2)]
-    found = run_items("run", records, score_columns(records, {"f1": f1(), "long": LongestAnswer()}))
+    scorers = {"f1": f1(), "long": LongestAnswer(), "latency": latency()}
+    found = run_items("run", records, score_columns(records, scorers))
 
     assert [item.mean("f1") for item in found.items] == [1.0, None]
     assert found.items[1].keys == {"system": "s", "policy": "pred", "conversation": "c1", "depth": "2"}
     assert "long" in found.notes[0]
+    assert found.lower_is_better == {"latency"}
 
 
 def test_of_several_plays_a_rating_is_of_the_one_that_it_names(tmp_path):

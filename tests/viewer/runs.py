@@ -12,7 +12,7 @@ from replay.core.drift_evidence import Drift, Mention, MentionDrift, Reading
 from replay.core.expectation import CheckResult
 from replay.core.message import Message, ToolCall
 from replay.core.record import Timing, TurnRecord, Usage
-from replay.results.human_scores import keep_people
+from replay.results.verdict_columns import keep_people
 from replay.scorers.stored_scorer import StoredScorer
 from replay.statistics.people import HumanNumber, HumanScores, HumanTable, PeopleGroup, PeopleRow, PeopleScore
 from replay.statistics.score_column import ScoreColumn

@@ -12,24 +12,13 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Awaitable, Callable, Hashable
-from dataclasses import dataclass
 from time import perf_counter
 
+from replay.core.load_record import ClockOffset, LatenessSummary
 from replay.core.record import TurnRecord
-from replay.play.load.histogram import DurationHistogram
-from replay.play.loop_lag import LagSummary
+from replay.statistics.load.histogram import DurationHistogram
 
 EXCHANGES = 8
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClockOffset:
-    """Of another clock to ours, in seconds."""
-
-    offset_s: float
-    """What it shows, less what ours shows at that moment."""
-    uncertainty_s: float
-    """The offset is that much too high or too low at most."""
 
 
 async def clock_offset(
@@ -59,40 +48,6 @@ async def _exchange(read_there: Callable[[], Awaitable[float]], clock: Callable[
 
 _TOGETHER = 4096
 """So many latenesses are counted at once, which takes a tenth of the time."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LatenessSummary:
-    """Quantiles of how long after it could be sent each ask was sent, in seconds."""
-
-    asks: int
-    p50_s: float
-    p99_s: float
-    max_s: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GeneratorReport:
-    """Of one level."""
-
-    host: str
-    """The machine's name."""
-    conversations: int
-    """Begun."""
-    number: int = 0
-    """Which of those that offer the load, from 0."""
-    busy: float | None = None
-    """CPU time of the process over the time of the measured window; None where that never began. It is more
-    than 1 where several threads work."""
-    lateness: LatenessSummary | None = None
-    """Of turns due in the measured window; None where none was."""
-    lag: LagSummary | None = None
-    """Of its event loop while it asked the system that this disturbs most; None where none has a wire."""
-    clock: ClockOffset | None = None
-    """Of its machine's clock to that of the program that plays the run, as the level's times have it; None
-    where they are one."""
-    clock_moved_s: float | None = None
-    """How much further ahead it was right before the level than at the measurement before that."""
 
 
 class LatenessCounter:

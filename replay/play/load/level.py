@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 
-from replay.play.load.generator_report import GeneratorReport
+from replay.core.load_record import GeneratorReport
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

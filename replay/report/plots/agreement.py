@@ -21,10 +21,10 @@ from replay.report.plots.drawing import (
     new_figure,
     plain,
 )
-from replay.statistics.correlation import CorrelationName, correlations
+from replay.statistics.estimate import NumberWithInterval
 from replay.statistics.group import group_of
 from replay.statistics.interval import Interval, UndefinedNumber
-from replay.statistics.number import NumberWithInterval
+from replay.statistics.model_agreement import CorrelationName, correlations
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

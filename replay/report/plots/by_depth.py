@@ -33,7 +33,7 @@ from replay.report.plots.drawing import (
 )
 from replay.scorers.operational import Measure, read_measure
 from replay.scorers.scorer import SHARE
-from replay.statistics.depth_row import FEW_CONVERSATIONS
+from replay.statistics.depth_table import FEW_CONVERSATIONS
 from replay.statistics.group import group_of
 
 if TYPE_CHECKING:

@@ -23,8 +23,7 @@ from replay.core.errors import InputError, writing
 from replay.core.extras import extra_module
 from replay.core.settings.faults import nearest
 from replay.report.pairing import select_groups
-from replay.statistics.depth_row import FEW_CONVERSATIONS
-from replay.statistics.depth_table import GroupTable
+from replay.statistics.depth_table import FEW_CONVERSATIONS, GroupTable
 from replay.statistics.group import Group
 from replay.statistics.run_comparison import ScoredRun
 from replay.statistics.run_numbers import Report

@@ -13,7 +13,7 @@ What can't be evaluated fails, with the reason: an assertion that silently didn'
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, cached_property
 
 from replay.core.errors import ReplayError
@@ -30,7 +30,7 @@ from replay.scenario.assertions.operational_metrics import OPERATIONAL_METRICS, 
 from replay.scenario.assertions.section import Assertion, DepthRange, pass_metric
 from replay.scorers.checks.kinds import is_column
 from replay.statistics.comparison import ComparisonSettings, ComparisonSide, compare_sides
-from replay.statistics.estimate import Resampling, estimate_cells, resampling
+from replay.statistics.estimate import Resampling, Sampling, estimate_cells, resampling
 from replay.statistics.group import Group, group_of
 from replay.statistics.run_comparison import ScoredRun
 from replay.statistics.score_column import ScoreColumn
@@ -38,14 +38,6 @@ from replay.statistics.score_column import ScoreColumn
 SIGNIFICANT = 0.05
 FEWEST = 6
 """The fewest conversations with a p of at most ``SIGNIFICANT``: of n, two swaps of 2^n are as extreme."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sampling:
-    """How intervals and tests are drawn; the run's own, so that its report shows the same."""
-
-    seed: int
-    resamples: int = 1000
 
 
 def evaluate(
@@ -101,11 +93,9 @@ class _AssertionEvaluator:
     @cached_property
     def resampled_indices(self) -> Resampling:
         """The resampled conversations are those of the depth table."""
-        sampling = self.sampling
         return resampling(
             [record.recorded_conversation for record in self.run.records],
-            resamples=sampling.resamples,
-            seed=sampling.seed,
+            **self.sampling,
         )
 
     def finding(self, one: Assertion, group: Group) -> Finding:
@@ -168,8 +158,7 @@ class _AssertionEvaluator:
             _side(other, one.metric, before, one.depth, _counterpart(group, self.groups, other)),
             _side(self.run, one.metric, column, one.depth, group),
         )
-        sampling = self.sampling
-        settings = ComparisonSettings(resamples=sampling.resamples, seed=sampling.seed)
+        settings = ComparisonSettings(**self.sampling)
         (found,) = compare_sides(*sides, [one.metric], settings)
         row = found.total
         change = row.difference

@@ -1,20 +1,28 @@
 """
-What came of the measured asks of a level, or of one system, policy and depth in it.
+What came of the measured asks of a level, or of one system, policy and depth in it, and the scores of many
+such cells with intervals.
+
+Scores are estimated as in the depth table. As everywhere, conversations of the data are resampled, with
+all their plays; level and first level see the same resample, so that their difference is paired.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from replay.core.record import TOKEN_GAP_S
-from replay.statistics.estimate import Estimate
+from replay.statistics.bootstrap import WeightBlocks
+from replay.statistics.estimate import Estimate, Resampling, Samples, estimate_cells
+from replay.statistics.interval import scale_of
 from replay.statistics.load.asks import OUTCOMES, Asks
+from replay.statistics.load.histogram import DurationHistogram
 from replay.statistics.load.percentiles import (
     CountedDurations,
     Durations,
@@ -22,14 +30,7 @@ from replay.statistics.load.percentiles import (
     Percentiles,
     percentiles,
 )
-
-
-class GrowingHistogram(Durations, Protocol):
-    """A histogram that durations can be added to."""
-
-    def record_all(self, durations_s: NDArray[np.floating[Any]]) -> None: ...
-
-    def merge(self, other: Any) -> None: ...
+from replay.statistics.score_column import Positions, ScoreColumn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +44,7 @@ class LoadTally:
     depth: int
     turns: int
     outcomes: Mapping[str, int]
-    durations: Mapping[str, GrowingHistogram]
+    durations: Mapping[str, DurationHistogram]
     """Of the answers: ``latency``, ``response`` and ``ttft``, those that there are."""
 
 
@@ -101,12 +102,10 @@ class AnswerTimes:
         *,
         tallies: Sequence[LoadTally],
         gaps: Iterable[Mapping[int, int]],
-        histogram: Callable[[], GrowingHistogram],
     ) -> None:
         self._answers = picked_asks(asks, chosen[asks.answered[chosen]])
         self._tallies = tallies
         self._gaps = gaps
-        self._histogram = histogram
 
     def of(self, measure: str) -> Durations:
         """``latency``, ``response``, ``ttft``, ``itl`` (between tokens), ``tpot`` or ``tpot_done``."""
@@ -119,7 +118,7 @@ class AnswerTimes:
         kept_apart = [tally.durations[measure] for tally in self._tallies if measure in tally.durations]
         if not kept_apart:
             return kept
-        whole = self._histogram()
+        whole = DurationHistogram()
         whole.record_all(kept.known_s)
         for histogram in kept_apart:
             whole.merge(histogram)
@@ -132,20 +131,19 @@ def load_cell(
     *,
     tallies: Sequence[LoadTally] = (),
     gaps: Sequence[Mapping[int, int]] = (),
-    histogram: Callable[[], GrowingHistogram],
     scores: Mapping[str, Estimate] | None = None,
     score_drops: Mapping[str, Estimate] | None = None,
 ) -> LoadCell:
     """
     Return the numbers of the asks at the indices *chosen*, with their *tallies* and token *gaps*.
 
-    *histogram* makes an empty histogram, into which kept durations go too where some are only tallied.
+    Where some are only tallied, kept durations go into a histogram too.
     """
     outcome = asks.outcome[chosen]
     outcomes = Counter({OUTCOMES[code]: int(n) for code, n in enumerate(np.bincount(outcome)) if n})
     for tally in tallies:
         outcomes.update(tally.outcomes)
-    times = AnswerTimes(asks, chosen, tallies=tallies, gaps=gaps, histogram=histogram)
+    times = AnswerTimes(asks, chosen, tallies=tallies, gaps=gaps)
     tallied = sum(tally.turns for tally in tallies)
     return LoadCell(
         turns=len(chosen) + tallied,
@@ -179,3 +177,71 @@ def picked_asks(asks: Asks, chosen: NDArray[np.intp]) -> Asks:
         if isinstance(column := getattr(asks, name), np.ndarray)
     }
     return replace(asks, gaps={}, **columns)
+
+
+Cell = NDArray[np.intp]
+"""Positions of turns."""
+
+_MOST_OBSERVATIONS = 50_000_000
+"""Conversations times resamples up to which scores that are no means have intervals; others take too long."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellScores:
+    """One score of every cell."""
+
+    estimates: list[Estimate]
+    drops: list[Estimate | None]
+    """First value minus this cell's; None where there is nothing to compare with."""
+
+
+def cell_scores(
+    column: ScoreColumn,
+    asks: Asks,
+    cells: Sequence[Cell],
+    firsts: Sequence[int | None],
+    *,
+    resamples: int,
+    seed: int,
+) -> CellScores:
+    """
+    Return *column*'s score of each of *cells*; *firsts* gives the cell that each is to be compared with.
+
+    Both stand for turns by their positions in *asks*.
+    """
+    if not column.is_mean and asks.recorded_count * resamples > _MOST_OBSERVATIONS:
+        resamples = 0
+    weights = WeightBlocks(asks.recorded_count, resamples=resamples, seed=seed)
+    drawn = Resampling(clusters=asks.recorded, weights=weights)
+    value_of = partial(_pairwise_mean, column) if column.is_mean else None
+    estimates, (resampled, _) = estimate_cells(column, cells, drawn, value_of)
+
+    def drop(position: int, first: int | None) -> Estimate | None:
+        if first is None or (before := estimates[first]).value is None:
+            return None
+        now = estimates[position]
+        conversations = min(before.conversations, now.conversations)
+        value = None if now.value is None else before.value - now.value
+        lost: Samples = (resampled[:, [first]] - resampled[:, [position]], None)
+        return Estimate(
+            value=value,
+            scored=now.scored,
+            conversations=conversations,
+            unscored={},
+            **drawn.ends(
+                lost,
+                0,
+                conversations=conversations,
+                estimate=value,
+                scale=scale_of(column.unit, difference=True),
+            ),
+        )
+
+    drops = [drop(position, first) for position, first in enumerate(firsts)]
+    return CellScores(estimates=estimates, drops=drops)
+
+
+def _pairwise_mean(column: ScoreColumn, known: Positions) -> float | None:
+    # numpy's sum, not the exact one of ``combine``: their last digits differ, and a load run's are these.
+    values = np.fromiter((column.observed[index] for index in known), np.float64, len(known))
+    return float(values.mean()) if len(values) else None

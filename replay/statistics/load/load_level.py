@@ -1,9 +1,7 @@
 """
 One level of a load run: what was offered, what came of it, and how far the generator itself kept up.
 
-Those who offered a level's load, and how each of them kept up: as the run's database keeps it.
-
-Their percentiles can't be added: what a reader must know is how the worst of them did.
+The percentiles of those who offered it can't be added: what a reader must know is how the worst of them did.
 """
 
 from __future__ import annotations
@@ -14,69 +12,26 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from replay.core.load_record import GeneratorReport, LevelPlayed
 from replay.statistics.group import Group
 from replay.statistics.load.asks import Asks, Floats
 from replay.statistics.load.load_cell import LoadCell, LoadTally, picked_asks
 from replay.statistics.load.percentiles import Percentiles
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Lag:
-    """Of a generator's event loop while it asked."""
-
-    samples: int
-    p50_s: float
-    p99_s: float
-    max_s: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LatenessStats:
-    """How long after they could be sent asks were sent."""
-
-    asks: int
-    p50_s: float
-    p99_s: float
-    max_s: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Clock:
-    """How far another machine's clock is ahead of that of the program that played the run."""
-
-    offset_s: float
-    uncertainty_s: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GeneratorStats:
-    """This process, a process or an actor of a cluster; see ``replay.play.load.generator_report``."""
-
-    number: int
-    """From 0."""
-    host: str
-    conversations: int
-    busy: float | None = None
-    """CPU time over time in the measured window."""
-    lateness: LatenessStats | None = None
-    lag: Lag | None = None
-    clock: Clock | None = None
-    clock_moved_s: float | None = None
-
-
-def latest(generators: Sequence[GeneratorStats]) -> GeneratorStats | None:
+def latest(generators: Sequence[GeneratorReport]) -> GeneratorReport | None:
     """Return the generator with the largest 99th percentile of lateness; None if no lateness is known."""
     known = [(one.lateness.p99_s, one.lateness.max_s, one) for one in generators if one.lateness]
     return max(known, key=lambda each: each[:2])[2] if known else None
 
 
-def most_lagging(generators: Sequence[GeneratorStats]) -> GeneratorStats | None:
+def most_lagging(generators: Sequence[GeneratorReport]) -> GeneratorReport | None:
     """Return the generator whose event loop lagged most, by the 99th percentile; None if no lag is known."""
     known = [(one.lag.p99_s, one.lag.max_s, one) for one in generators if one.lag]
     return max(known, key=lambda each: each[:2])[2] if known else None
 
 
-def busiest(generators: Sequence[GeneratorStats]) -> GeneratorStats | None:
+def busiest(generators: Sequence[GeneratorReport]) -> GeneratorReport | None:
     """
     Return the busiest of the generators that asked over a network; None if there is none.
 
@@ -84,54 +39,6 @@ def busiest(generators: Sequence[GeneratorStats]) -> GeneratorStats | None:
     """
     known = [(one.busy, one) for one in generators if one.busy is not None and one.lag]
     return max(known, key=lambda each: each[0])[1] if known else None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ObjectiveResult:
-    """One objective and what it was held against."""
-
-    goal: str
-    value: float | None
-    met: bool | None
-    key: str = ""
-    """As in the scenario, from which the value's unit can be told."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LevelPlayed:
-    """A level as the run's database keeps it; moments in seconds since the run's start."""
-
-    index: int
-    name: str
-    value: float | None
-    """Concurrency, or conversations per second; None where a trace says."""
-    began_s: float
-    measured_from_s: float
-    measured_to_s: float
-    ended_s: float
-    conversations: int | None = None
-    """Begun, warm-up included; None where the level was interrupted, as for ``cut``."""
-    cut: int | None = None
-    """Ended because the level was over."""
-    delayed: int = 0
-    """Arrivals that had to wait, since as many conversations were open as may be."""
-    generators: tuple[GeneratorStats, ...] = ()
-    """Who offered it; nobody is known of a level that was interrupted."""
-    unclosed: int = 0
-    """Sessions that the systems could not close."""
-    first_unclosed: str = ""
-    """Why the first of them could not be closed."""
-    interrupted: bool = False
-    stopped: str | None = None
-    """Why it was, where that is since a system failed."""
-    met: bool | None = None
-    """All its goals; None without goals."""
-    goals: tuple[ObjectiveResult, ...] = ()
-
-    @property
-    def measured_s(self) -> float:
-        """Length of the measured window."""
-        return max(0.0, self.measured_to_s - self.measured_from_s)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

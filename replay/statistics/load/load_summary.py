@@ -16,24 +16,28 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from replay.core.load_record import LevelPlayed
 from replay.statistics.estimate import Estimate, estimate_cells, resampling
 from replay.statistics.group import Group
 from replay.statistics.load.asks import OUTSIDE, Asks, ConversationOrder
-from replay.statistics.load.load_cell import GrowingHistogram, LoadCell, LoadTally, load_cell
+from replay.statistics.load.load_cell import (
+    Cell,
+    CellScores,
+    LoadCell,
+    LoadTally,
+    load_cell,
+)
+from replay.statistics.load.load_findings import Saturation, level_warnings, saturation
 from replay.statistics.load.load_level import (
     ErrorKind,
     GroupLoad,
-    LevelPlayed,
     LevelSummary,
     generator_lateness,
     goodput,
     rates,
     tokens_from,
 )
-from replay.statistics.load.load_scores import Cell, CellScores
-from replay.statistics.load.load_warnings import level_warnings
 from replay.statistics.load.percentiles import KeptDurations, percentiles
-from replay.statistics.load.saturation import Saturation, saturation
 from replay.statistics.load.time_series import TimeSeries, time_series
 from replay.statistics.score_column import ScoreColumn
 
@@ -144,7 +148,6 @@ def load_summary(
     levels: Sequence[LevelPlayed],
     *,
     load: Mapping[str, Any],
-    histogram: Callable[[], GrowingHistogram],
     tallies: Sequence[LoadTally] = (),
     limits_s: Mapping[str, float] | None = None,
     first_errors: FirstErrors | None = None,
@@ -158,9 +161,8 @@ def load_summary(
     """
     Return the summary of *asks*, whose ``level`` is the position of one of *levels*.
 
-    *histogram* makes an empty one, for cells some of whose asks are only in *tallies*; *limits_s* are the
-    goals that each ask can be held against, by measure. *resamples* and *seed* are those that *scorings*
-    use, and are only reported.
+    *limits_s* are the goals that each ask can be held against, by measure. *resamples* and *seed* are those
+    that *scorings* use, and are only reported.
     """
     cells = _cells(asks, len(levels), tallies)
     scores = _scores(cells, levels, scorings or {})
@@ -172,7 +174,6 @@ def load_summary(
             chosen,
             tallies=[t for t in tallies if _is_within((t.level, t.group, t.depth), key)],
             gaps=[counts for at, counts in asks.gaps.items() if _is_within(at, key)],
-            histogram=histogram,
             **scores.get(key, {}),
         )
 

@@ -17,7 +17,7 @@ SHARES = (0.5, 0.9, 0.95, 0.99, 0.999)
 
 
 class Durations(Protocol):
-    """Durations in whatever form they were kept; ``replay.play.load.histogram`` counts them in buckets."""
+    """Durations in whatever form they were kept; ``histogram.py`` counts them in buckets."""
 
     @property
     def count(self) -> int: ...

@@ -15,7 +15,7 @@ from typing import ClassVar
 
 from replay.core.decoding import convert_to
 from replay.statistics.interval import UndefinedNumber
-from replay.statistics.rated_item import RatedItem, disagreements, majority
+from replay.statistics.rater_agreement import RatedItem, disagreements, majority
 from replay.study.preset import TaskContent
 from replay.study.presets.answers import answered_tasks
 from replay.study.presets.run_turns import RunTurn

@@ -12,9 +12,8 @@ from replay.core.decoding import convert_to
 from replay.core.errors import InputError
 from replay.core.settings.faults import nearest
 from replay.scorers.scorer import SHARE
-from replay.statistics.estimate import resampling
+from replay.statistics.estimate import number, resample, resampling
 from replay.statistics.interval import UndefinedNumber
-from replay.statistics.number import number, resample
 from replay.statistics.people import HumanNumber, number_text
 from replay.study.preset import TaskContent
 from replay.study.presets.run_turns import RunTurn

@@ -30,7 +30,7 @@ from replay.statistics.preferences import (
     PreferenceRow,
     preferences_of,
 )
-from replay.statistics.rated_item import RatedItem
+from replay.statistics.rater_agreement import RatedItem
 from replay.study.preset import TaskContent
 from replay.study.presets.answers import results_of_turns
 from replay.study.presets.run_turns import RunTurn

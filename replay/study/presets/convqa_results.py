@@ -11,7 +11,7 @@ from replay.core.decoding import convert_to
 from replay.scorers.answer_text import declines
 from replay.scorers.scorer import SHARE
 from replay.statistics.people import number_text
-from replay.statistics.rated_item import RatedItem
+from replay.statistics.rater_agreement import RatedItem
 from replay.statistics.rater_table import rater_agreement_of
 from replay.study.preset import TaskContent
 from replay.study.presets.answers import answers_of, share_number

@@ -20,7 +20,7 @@ from replay.core.history import Exchange
 from replay.statistics.detector_quality import DetectorCase, DetectorQuality, detector_quality_of
 from replay.statistics.interval import UndefinedNumber, value_or_none
 from replay.statistics.people import HumanNumber, HumanTable, number_text
-from replay.statistics.rated_item import RatedItem, majority
+from replay.statistics.rater_agreement import RatedItem, majority
 from replay.study.preset import TaskContent
 from replay.study.presets.answers import answered_tasks, results_of_turns
 from replay.study.presets.run_turns import RunTurn

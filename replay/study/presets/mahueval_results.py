@@ -24,8 +24,7 @@ from msgspec.structs import replace
 from replay.core.conversation import Conversation
 from replay.core.record import TurnRecord
 from replay.statistics.people import number_text
-from replay.statistics.rated_item import RatedItem
-from replay.statistics.rater_agreement import Rating
+from replay.statistics.rater_agreement import RatedItem, Rating
 from replay.statistics.rater_table import rater_agreement_of
 from replay.study.presets.answers import answers_of, share_number
 from replay.study.presets.live import data_set_conversation, live_conversation, live_records

@@ -28,7 +28,7 @@ import msgspec
 
 from replay.core.conversation import CANNOT_ANSWER, Passage
 from replay.core.history import Exchange
-from replay.statistics.rated_item import majority
+from replay.statistics.rater_agreement import majority
 from replay.study.preset import TaskContent
 from replay.study.steps import SWAYED, Answer, Block, Field, Passages, StudyStep, Text, Transcript
 

@@ -26,9 +26,9 @@ from replay import __version__
 from replay.core.conversation import Conversation, Turn
 from replay.core.record import TurnRecord
 from replay.core.settings.choice import Choice
-from replay.results.human_scores import BY_PEOPLE, keep_people
 from replay.results.run import Run
 from replay.results.scoring import SCORERS, ScorerEntry, score_into, stored_score
+from replay.results.verdict_columns import BY_PEOPLE, keep_people
 from replay.scorers.scorer import Unscored
 from replay.statistics.people import HumanScores
 from replay.statistics.score_column import ScoreColumn

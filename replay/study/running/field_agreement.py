@@ -14,8 +14,7 @@ from dataclasses import dataclass, field as dataclass_field, replace
 
 from replay.scorers.scorer import SHARE
 from replay.statistics.people import HumanNumber, number_text
-from replay.statistics.rated_item import RatedItem, disagreements
-from replay.statistics.rater_agreement import Level
+from replay.statistics.rater_agreement import Level, RatedItem, disagreements
 from replay.statistics.rater_table import rater_agreement_of
 from replay.study.running.own_questions import steps_of_task
 from replay.study.running.study_file import StudyFile

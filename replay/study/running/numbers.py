@@ -14,8 +14,7 @@ from typing import Any
 
 from replay.core.record import TurnRecord
 from replay.scorers.scorer import SHARE
-from replay.statistics.depth_row import DepthRow
-from replay.statistics.depth_table import DepthTable, depth_table
+from replay.statistics.depth_table import DepthRow, DepthTable, depth_table
 from replay.statistics.people import (
     HumanNumber,
     HumanScores,
@@ -25,7 +24,7 @@ from replay.statistics.people import (
     PeopleScore,
     number_text,
 )
-from replay.statistics.rated_item import RatedItem
+from replay.statistics.rater_agreement import RatedItem
 from replay.statistics.rater_table import AgreementRow, RaterAgreement, rater_agreement_of
 from replay.statistics.score_column import ScoreColumn
 from replay.study.results import Results

@@ -7,8 +7,9 @@ import random
 import numpy as np
 import pytest
 
+from replay.core.load_record import ClockOffset
 from replay.play.load.generator import BusyTime
-from replay.play.load.generator_report import ClockOffset, LatenessCounter, clock_offset
+from replay.play.load.generator_report import LatenessCounter, clock_offset
 from tests.statistics.load_runs import ask
 from tests.virtual_time import in_virtual_time, now
 from tests.waiting import takes

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hdrh.histogram import HdrHistogram
 
-from replay.play.load.histogram import ERROR, HIGHEST_S, LOWEST_S, DurationHistogram
+from replay.statistics.load.histogram import ERROR, HIGHEST_S, LOWEST_S, DurationHistogram
 
 SHARES = (0.0, 0.5, 0.9, 0.95, 0.99, 0.999, 1.0)
 

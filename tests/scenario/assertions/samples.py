@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from replay.core.record import TurnRecord
-from replay.scenario.assertions.evaluation import Sampling, evaluate
+from replay.scenario.assertions.evaluation import evaluate
 from replay.scenario.assertions.findings import AssertionResult
 from replay.scenario.assertions.section import Assertion
 from replay.scorers.word_overlap import em
+from replay.statistics.estimate import Sampling
 from replay.statistics.group import Group, group_of, groups_in_order
 from replay.statistics.run_comparison import ScoredRun
 from replay.statistics.score_column import score_columns

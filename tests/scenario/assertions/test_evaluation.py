@@ -5,10 +5,11 @@ from msgspec.structs import replace
 
 from replay.core.errors import RunError
 from replay.core.record import Timing
-from replay.scenario.assertions.evaluation import Sampling, evaluate
+from replay.scenario.assertions.evaluation import evaluate
 from replay.scenario.assertions.section import Assertion
 from replay.scorers.operational import latency
 from replay.statistics.depth_table import depth_table
+from replay.statistics.estimate import Sampling
 from replay.statistics.group import Group
 from replay.statistics.score_column import ScoreColumn
 from tests.data_tables import from_table

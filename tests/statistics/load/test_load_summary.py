@@ -9,9 +9,9 @@ import pytest
 
 from replay.core.record import ServerTimes
 from replay.load.numbers import read_load_summary
-from replay.play.load.histogram import ERROR, DurationHistogram
 from replay.scorers.bleu import Bleu4
 from replay.scorers.word_overlap import f1
+from replay.statistics.load.histogram import ERROR, DurationHistogram
 from replay.store.rows import StoredScore, StoredTally
 from replay.store.store import RunStore
 from tests.statistics.load_runs import ask, level, summarised, summary_of, write_run
@@ -231,6 +231,42 @@ def test_depths_and_policies_are_told_apart(tmp_path):
     assert {depth: cell.latency.p50_s for depth, cell in groups[1].depths.items()} == pytest.approx(
         {1: 0.1, 2: 0.2}
     )
+
+
+def test_goodput_counts_the_asks_that_meet_every_goal_as_the_goals_say(tmp_path):
+    slo = {"ttft_p95_s": 0.3, "latency_p99_s": 1.0, "tpot_p50_s": 0.1, "errors": 0.5}
+    records = [
+        ask(1, 0.9, conversation="good", ttft_s=0.2, tokens=20),
+        ask(2, 0.2, conversation="one token", ttft_s=0.2, tokens=1),
+        ask(3, 1.1, conversation="slow", ttft_s=0.2, tokens=20),
+        ask(4, 0.9, conversation="late token", ttft_s=0.31, tokens=20),
+        ask(5, 0.9, conversation="no stream"),
+        ask(6, 0.9, conversation="slow tokens", ttft_s=0.2, tokens=4, gaps=(6000,)),
+        ask(7, 0.5, conversation="failed", ttft_s=0.1, tokens=20, outcome="cut-off"),
+    ]
+    found = summarised(tmp_path, records, load={"slo": slo}).levels[0].goodput
+    assert found.limits_s == {"ttft": 0.3, "latency": 1.0, "tpot": 0.1}
+    assert (found.good, found.asks, found.share, found.per_s) == (2, 7, 2 / 7, 0.2)
+
+
+def test_waiting_for_the_system_is_not_taken_for_a_late_generator(tmp_path):
+    """Who keeps a beat asks late when the answer before is late; a retried turn was sent in time at first."""
+    beat = [
+        ask(n, 2.0, late_s=n * 1.0, conversation=f"c{play}", depth=n + 1)
+        for play in range(300)
+        for n in range(4)
+    ]
+    found = summarised(tmp_path, [*beat, ask(1.0, 1.0, late_s=5.0, conversation="r", attempts=2)]).levels[0]
+    assert found.lateness.max_s == pytest.approx(0.0)
+    assert found.lateness.count == 1200
+    assert found.total.response.max_s == pytest.approx(6.0)
+    assert not any("was late" in warning for warning in found.warnings)
+
+
+def test_arrivals_that_waited_for_room_are_not_taken_for_a_late_generator(tmp_path):
+    records = [ask(1.0, 0.1, late_s=4.0), ask(6.0, 0.1, late_s=0.002, depth=2)]
+    found = summarised(tmp_path, records, level(delayed=1)).levels[0]
+    assert found.lateness.max_s == pytest.approx(0.002)
 
 
 # Turns that were not kept --------------------------------------------------------------------------------

@@ -11,8 +11,8 @@ from dataclasses import replace
 import pytest
 
 from replay.statistics.load.load_cell import LoadCell
+from replay.statistics.load.load_findings import saturation
 from replay.statistics.load.load_level import LevelSummary, Rates
-from replay.statistics.load.saturation import saturation
 from tests.data_tables import from_table
 from tests.statistics.load.test_load_words import NO_RATES, PLAYED, taking
 
@@ -51,38 +51,32 @@ CLOSED = [level(2, 34, 0.052), level(4, 70, 0.055), level(8, 145, 0.053), level(
 """A server of eight at a time and 50 ms each."""
 
 
+def found_at(levels):
+    found = saturation(levels)
+    return found.found, found.at.value
+
+
 def test_a_server_of_eight_at_a_time_is_saturated_by_eight():
     found = saturation([*CLOSED, level(32, 151, 0.207)])
 
-    assert found is not None
     assert (found.found, found.at.value, found.is_lowest) == ("saturated", 8, False)
-    assert found.beyond is not None
     assert (found.beyond.value, found.beyond.throughput, found.beyond.response_p50_s) == (16, 151, 0.103)
 
 
 @pytest.mark.parametrize(("throughput", "at"), [(121, 8), (120, 16)])
 def test_within_a_fifth_of_the_most_is_as_good_as_the_most(throughput, at):
     levels = [*CLOSED[:2], level(8, throughput, 0.055), CLOSED[3], level(32, 151, 0.207)]
-    found = saturation(levels)
-
-    assert found is not None
-    assert (found.found, found.at.value) == ("saturated", at)
+    assert found_at(levels) == ("saturated", at)
 
 
-@pytest.mark.parametrize(("further", "said"), [(12, "saturated"), (11.9, "untested")])
-def test_half_as_much_load_again_has_to_be_offered(further, said):
-    found = saturation([level(4, 40), level(8, 80), level(further, 90, 0.13)])
-
-    assert found is not None
-    assert found.found == said
+@pytest.mark.parametrize(("further", "finding"), [(12, "saturated"), (11.9, "untested")])
+def test_half_as_much_load_again_has_to_be_offered(further, finding):
+    assert saturation([level(4, 40), level(8, 80), level(further, 90, 0.13)]).found == finding
 
 
-@pytest.mark.parametrize(("response_s", "said"), [(0.121, "saturated"), (0.119, "not-the-system")])
-def test_whoever_waits_for_the_system_waits_a_fifth_longer(response_s, said):
-    found = saturation([level(4, 40), level(8, 80), level(16, 82, response_s)])
-
-    assert found is not None
-    assert found.found == said
+@pytest.mark.parametrize(("response_s", "finding"), [(0.121, "saturated"), (0.119, "not-the-system")])
+def test_whoever_waits_for_the_system_waits_a_fifth_longer(response_s, finding):
+    assert saturation([level(4, 40), level(8, 80), level(16, 82, response_s)]).found == finding
 
 
 def test_the_order_in_which_levels_were_played_is_no_matter():
@@ -93,29 +87,20 @@ def test_the_order_in_which_levels_were_played_is_no_matter():
 def test_arrivals_beyond_what_is_borne_saturate_too(rates):
     """Ten turns a conversation, thirty turns a second borne; beyond, the queue grows while it is measured."""
     borne = {1: (10, 0.1), 2: (20, 0.12), 4: (29, 1.4), 8: (28, 4.0)}
-    found = saturation([level(rate, *borne[rate]) for rate in rates])
-
-    assert found is not None
-    assert (found.found, found.at.value) == ("saturated", 4)
+    assert found_at([level(rate, *borne[rate]) for rate in rates]) == ("saturated", 4)
 
 
 def test_a_system_that_gets_less_done_under_more_load_is_saturated_at_its_best():
-    found = saturation([level(4, 40), level(8, 80), level(16, 30, 0.5)])
-
-    assert found is not None
-    assert (found.found, found.at.value) == ("saturated", 8)
+    assert found_at([level(4, 40), level(8, 80), level(16, 30, 0.5)]) == ("saturated", 8)
 
 
 def test_a_system_that_turns_load_away_is_saturated_though_its_answers_are_quick():
-    found = saturation([level(4, 40), level(8, 80), level(16, 80, errors=0.5)])
-
-    assert found is not None
-    assert (found.found, found.at.value) == ("saturated", 8)
+    assert found_at([level(4, 40), level(8, 80), level(16, 80, errors=0.5)]) == ("saturated", 8)
     assert saturation([level(4, 40), level(8, 80), level(16, 0, errors=1.0)]).found == "saturated"  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(
-    ("levels", "said"),
+    ("levels", "finding"),
     [
         ([level(2, 34), level(4, 70), level(8, 145)], "growing"),
         ([level(4, 40), level(8, 80), level(9, 81), level(10, 82)], "untested"),
@@ -125,17 +110,13 @@ def test_a_system_that_turns_load_away_is_saturated_though_its_answers_are_quick
     ],
     ids=["growing", "untested", "few", "no-slower", "late-generator"],
 )
-def test_where_the_levels_do_not_say_so_nothing_is_called_saturated(levels, said):
-    found = saturation(levels)
-
-    assert found is not None
-    assert found.found == said
+def test_where_the_levels_do_not_say_so_nothing_is_called_saturated(levels, finding):
+    assert saturation(levels).found == finding
 
 
 def test_a_lowest_level_that_is_saturated_already_is_said_to_be_the_lowest():
     found = saturation([level(8, 80, 0.1), level(16, 81, 0.2), level(32, 79, 0.4)])
 
-    assert found is not None
     assert (found.found, found.at.value, found.is_lowest) == ("saturated", 8, True)
 
 
@@ -158,7 +139,6 @@ def test_of_too_few_levels_nothing_is_said(levels):
 def test_of_the_same_load_played_twice_the_better_counts():
     found = saturation([level(4, 40), level(8, 30, 0.9), level(8, 80), level(16, 82, 0.2)])
 
-    assert found is not None
     assert (found.found, found.at.throughput) == ("saturated", 80)
 
 

@@ -12,8 +12,8 @@ from hypothesis import given, strategies as st
 
 from replay.core.errors import InputError, ReplayError
 from replay.results.run import Run
-from replay.statistics.rater_agreement import cohen_kappa
 from replay.study.presets.run_turns import draw_turns
+from tests.statistics.test_rater_agreement import cohen_kappa
 from tests.study.presets.people import TELLTALE, animal_run, results_of, study_text, work
 from tests.study.serving import begun, served
 

@@ -12,8 +12,8 @@ import pytest
 import yaml
 
 from replay.core.errors import RunStoppedError, ScenarioError
+from replay.results.estimates import estimate_users
 from replay.results.run import Run, newest_run
-from replay.results.user_asks import estimate_users
 from replay.runs.launch import run_async
 from replay.scenario.assembly import assemble
 from replay.scenario.reading import read_scenario

@@ -1,37 +1,26 @@
 """
-What asking a model as resolver takes: counted in the run, told with its numbers, estimated before it.
+What playing a scenario would ask beside its systems, found out without asking: of its resolver's model, of
+its users' models, or of people.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from replay.core.asking.cached import Question
-from replay.core.asking.tally import CHARACTERS_PER_TOKEN, AskTally, CostEstimate, total
+from replay.core.asking.tally import CHARACTERS_PER_TOKEN, CostEstimate
 from replay.core.conversation import Conversation
-from replay.core.decoding import convert_to
 from replay.core.disk_cache import DiskCache
 from replay.coreference.reading.resolver import Document, recorded_document
 from replay.coreference.service.history_budget import fit_histories
 from replay.coreference.service.llm import COMPLETION_TOKENS, LlmResolver, needs_asking
+from replay.policies.policy import ViewedPolicy
+from replay.policies.react import ReactPolicy
+from replay.policies.simulate import SimulatePolicy
 from replay.scenario.assembly import Assembly
-from replay.store.store import RunStore
-
-_ASKED = "resolver-asked"
-"""The event with a session's tally."""
-
-
-def keep_tally(assembly: Assembly, store: RunStore) -> None:
-    """Keep what this session of the run asked of its resolver, if that is a model."""
-    asked = assembly.service.asked
-    if asked is not None and asked.tally.verdicts:
-        store.add_event(_ASKED, asked.tally)
-
-
-def resolver_remarks(store: RunStore) -> list[str]:
-    """Return sentences on what the run asked of its resolver's model, in all sessions; empty if nothing."""
-    tallies = [convert_to(one, AskTally) for one in store.events(_ASKED)]
-    return [f"resolver: {sentence}" for sentence in total(tallies).sentences()] if tallies else []
+from replay.users.llm import LlmUser
+from replay.users.user import ATTEMPTS, PeopleUser
 
 
 def estimate_resolver(assembly: Assembly) -> CostEstimate | None:
@@ -127,3 +116,82 @@ class _Count:
     def _ask(self, question: Question, times: int) -> None:
         self.asks += times
         self.prompt_tokens += times * round(len(question.prompt) / CHARACTERS_PER_TOKEN)
+
+
+WORDING_TOKENS = 30
+"""About as long is what a user says."""
+CONVERSATION_CHARACTERS = 2_000
+"""About as much of a conversation stands in a prompt, beside the prompt's own text."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserEstimate:
+    """What the user of one policy would take at most: how often a script breaks is not known before."""
+
+    policy: str
+    asks_at_most: int
+    prompt_tokens_each: int
+    cost_usd_at_most: float | None
+    """None where the model has no prices."""
+    has_goals: bool = False
+    """They lead conversations without recorded questions."""
+
+    @property
+    def sentence(self) -> str:
+        """The same in words."""
+        cost = self.cost_usd_at_most
+        priced = "" if cost is None else f", {cost:.2f} USD at most"
+        fewer = "fewer where goals are reached before" if self.has_goals else "none where the script fits"
+        return (
+            f"user of {self.policy}: {self.asks_at_most:,} asks of its model at most, about "
+            f"{self.prompt_tokens_each:,} tokens each{priced}; {fewer}"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PeopleEstimate:
+    """What people would be given to word by one policy at most."""
+
+    policy: str
+    asked_in: str
+    """The study."""
+    turns_at_most: int
+
+    @property
+    def sentence(self) -> str:
+        """The same in words."""
+        return (
+            f"user of {self.policy}: people word {self.turns_at_most:,} turns at most, in {self.asked_in}; "
+            "none where the script fits, or that they have worded before"
+        )
+
+
+def estimate_users(assembly: Assembly, turns: int, plays: int) -> list[UserEstimate | PeopleEstimate]:
+    """Return what each policy's user would ask at most, of so many *turns* in so many *plays* of a system."""
+    found: list[UserEstimate | PeopleEstimate] = []
+    for label, policy in assembly.policies.items():
+        inner = policy.policy if isinstance(policy, ViewedPolicy) else policy
+        if isinstance(inner, ReactPolicy):
+            asks = turns * (1 + inner.extra) * ATTEMPTS
+        elif isinstance(inner, SimulatePolicy):
+            asks = turns * ATTEMPTS + plays  # after the last turn once more, whether they have what they want
+        else:
+            continue
+        user = inner.user
+        asks *= len(assembly.systems)
+        if isinstance(user, PeopleUser):
+            found.append(PeopleEstimate(policy=label, asked_in=user.asked_in, turns_at_most=asks))
+        if not isinstance(user, LlmUser):
+            continue
+        tokens = round((len(user.prompt.text) + CONVERSATION_CHARACTERS) / CHARACTERS_PER_TOKEN)
+        prices = user.model.prices
+        found.append(
+            UserEstimate(
+                policy=label,
+                asks_at_most=asks,
+                prompt_tokens_each=tokens,
+                has_goals=isinstance(inner, SimulatePolicy),
+                cost_usd_at_most=prices.cost_usd(asks * tokens, asks * WORDING_TOKENS) if prices else None,
+            )
+        )
+    return found
