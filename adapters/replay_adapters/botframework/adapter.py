@@ -32,8 +32,7 @@ from replay import (
     template_variables,
 )
 from replay_adapters.botframework.direct_line import Activity, DirectLine, said_nothing
-from replay_adapters.http.client import MAX_REPLY_BYTES, HttpClient
-from replay_adapters.http.cookies import Extras, trace_extras
+from replay_adapters.http.client import MAX_REPLY_BYTES, Extras, HttpClient, trace_extras
 from replay_adapters.json_reply import ReplyPath, with_titles
 from replay_adapters.rendering import rendered
 from replay_adapters.reply_errors import parse_errors_as_bad_reply

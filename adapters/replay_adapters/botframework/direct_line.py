@@ -15,9 +15,8 @@ from typing import Any
 from urllib.parse import quote
 
 from replay import AdapterError, AdapterReplyError
-from replay_adapters.http.bearer_token import bearer_token, lifetime_s
-from replay_adapters.http.client import HttpClient
-from replay_adapters.http.cookies import Extras
+from replay_adapters.http.client import Extras, HttpClient
+from replay_adapters.http.oauth2 import bearer_token, lifetime_s
 from replay_adapters.http.reply import HttpReply
 from replay_adapters.json_reply import listed
 from replay_adapters.websocket.client import ClosedFrame, Socket, WebSocketClient, WebSocketFrame

@@ -30,8 +30,7 @@ from replay_adapters.chat.streamed_answer import (
     stream_times,
     streamed_passages,
 )
-from replay_adapters.http.client import HttpClient
-from replay_adapters.http.cookies import trace_extras
+from replay_adapters.http.client import HttpClient, trace_extras
 from replay_adapters.http.reply import HttpReply
 from replay_adapters.json_bytes import whole_text
 from replay_adapters.json_reply import ReplyPath

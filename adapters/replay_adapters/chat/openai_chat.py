@@ -9,9 +9,9 @@ import msgspec
 
 from replay import Message, TokenLogprobs, Usage, message_fields
 from replay_adapters.chat.event_stream import DONE, done_has_come
-from replay_adapters.chat.stream_errors import stream_error
 from replay_adapters.chat.streamed_answer import StreamedAnswer, decoded_events
 from replay_adapters.http.client import StreamEnd
+from replay_adapters.http.failures import stream_error
 from replay_adapters.http.reply import HttpReply
 from replay_adapters.reply_errors import STUMBLES
 

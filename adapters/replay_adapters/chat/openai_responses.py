@@ -9,9 +9,9 @@ import msgspec
 
 from replay import Message, Usage
 from replay_adapters.chat.openai_chat import logprobs_of, usage_of
-from replay_adapters.chat.stream_errors import stream_error
 from replay_adapters.chat.streamed_answer import StreamedAnswer, decoded_events
 from replay_adapters.http.client import StreamEnd
+from replay_adapters.http.failures import stream_error
 from replay_adapters.http.reply import HttpReply
 from replay_adapters.json_reply import listed
 

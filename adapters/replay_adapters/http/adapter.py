@@ -15,8 +15,7 @@ from typing import Any, Literal, Self
 from uuid import uuid4
 
 from replay import Conversation, HistoryKeeper
-from replay_adapters.http.client import MAX_REPLY_BYTES, HttpClient
-from replay_adapters.http.cookies import Cookies
+from replay_adapters.http.client import MAX_REPLY_BYTES, Cookies, HttpClient
 from replay_adapters.http.oauth2 import AccessTokens, ClientCredentials
 from replay_adapters.http.polling import Poll, Poller
 from replay_adapters.http.request import RequestTemplate, SessionRequest

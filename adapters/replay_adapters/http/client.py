@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -17,14 +18,55 @@ from typing import Any, NamedTuple
 import aiohttp
 from yarl import URL
 
-from replay import AdapterError, AdapterRefusedError, AdapterReplyError, __version__
+from replay import AdapterError, AdapterRefusedError, AdapterReplyError, ChatRequest, __version__
 from replay_adapters.http.connections import StrictConnector, new_session, over_a_used_connection
-from replay_adapters.http.cookies import Extras
 from replay_adapters.http.failures import SPELL_OUT_ADDRESS, broken, refusal
 from replay_adapters.http.redaction import Secrets, shown_url
 from replay_adapters.http.reply import HttpReply
 from replay_adapters.json_bytes import encode_json
 from replay_adapters.setting_checks import check_count
+
+
+class Cookies:
+    """The cookies of one conversation, kept and sent as RFC 6265 says."""
+
+    __slots__ = ("_jar",)
+
+    def __init__(self) -> None:
+        # Called unsafe since it takes cookies of hosts that have no name, such as 127.0.0.1.
+        self._jar = aiohttp.CookieJar(unsafe=True)
+
+    def header(self, url: URL) -> dict[str, str]:
+        """Return the ``Cookie`` header for *url*; empty if no cookie is for it."""
+        found = self._jar.filter_cookies(url)
+        if not found:
+            return {}
+        return {"Cookie": "; ".join(f"{one.key}={one.coded_value}" for one in found.values())}
+
+    def take(self, response: aiohttp.ClientResponse) -> None:
+        """Keep what *response* sets, and drop what it takes back."""
+        set_by = response.headers.getall("Set-Cookie", ())
+        if set_by:
+            self._jar.update_cookies_from_headers(set_by, response.url)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extras:
+    """What goes with one request and no other."""
+
+    headers: Mapping[str, str] = field(default_factory=dict)
+    cookies: Cookies | None = None
+
+
+def trace_headers(traceparent: str | None) -> dict[str, str]:
+    """Return the header by which a server's own trace joins ours; empty if there is no trace."""
+    return {} if traceparent is None else {"traceparent": traceparent}
+
+
+def trace_extras(request: ChatRequest) -> Extras | None:
+    """Return the trace header of *request* as extras; None without a trace."""
+    return None if request.traceparent is None else Extras(headers=trace_headers(request.traceparent))
+
 
 MEBIBYTE = 1024 * 1024
 MAX_REPLY_BYTES = 16 * MEBIBYTE

@@ -22,8 +22,7 @@ from replay import (
     Template,
     template_variables,
 )
-from replay_adapters.http.client import MAX_REPLY_BYTES, HttpClient
-from replay_adapters.http.cookies import trace_extras
+from replay_adapters.http.client import MAX_REPLY_BYTES, HttpClient, trace_extras
 from replay_adapters.http.redaction import Secrets
 from replay_adapters.http.reply import HttpReply
 from replay_adapters.json_reply import ReplyPath, with_titles

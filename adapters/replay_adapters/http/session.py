@@ -24,14 +24,12 @@ from replay import (
     HistoryKeeper,
     template_variables,
 )
-from replay_adapters.chat.stream_errors import stream_error
-from replay_adapters.http.client import HttpClient, StreamEnd
-from replay_adapters.http.cookies import Cookies, Extras, trace_headers
-from replay_adapters.http.fields import FORM
+from replay_adapters.http.client import Cookies, Extras, HttpClient, StreamEnd, trace_headers
+from replay_adapters.http.failures import stream_error
 from replay_adapters.http.oauth2 import AccessTokens
 from replay_adapters.http.polling import Poller
 from replay_adapters.http.reply import HttpReply
-from replay_adapters.http.request import Request, RequestTemplate
+from replay_adapters.http.request import FORM, Request, RequestTemplate
 from replay_adapters.http.stream import Content, EventPaths
 from replay_adapters.json_reply import ReplyPath
 from replay_adapters.rendering import question_variables

@@ -21,7 +21,6 @@ from replay_adapters.chat.event_stream import (
     StreamEvent,
     events_in,
 )
-from replay_adapters.chat.stream_errors import stream_error
 from replay_adapters.chat.streamed_answer import (
     StreamedAnswer,
     check_complete,
@@ -30,6 +29,7 @@ from replay_adapters.chat.streamed_answer import (
     stream_times,
 )
 from replay_adapters.http.client import StreamEnd
+from replay_adapters.http.failures import stream_error
 from replay_adapters.http.reply import HttpReply
 from replay_adapters.json_bytes import decode_json, whole_text
 from replay_adapters.json_reply import ReplyPath, is_true, spelt_out

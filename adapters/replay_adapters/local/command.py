@@ -32,8 +32,7 @@ from replay import (
     WireTimes,
 )
 from replay_adapters.json_reply import ReplyPath
-from replay_adapters.local.command_process import CommandProcess, OutputLine
-from replay_adapters.local.command_start import start
+from replay_adapters.local.command_process import CommandProcess, OutputLine, start
 from replay_adapters.rendering import question_variables
 from replay_adapters.setting_checks import (
     check_count,

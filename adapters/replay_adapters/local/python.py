@@ -35,9 +35,8 @@ from replay import (
     match_results,
     tool_call_in,
 )
-from replay_adapters.passages import passages_of
+from replay_adapters.json_reply import passages_of, steps_of
 from replay_adapters.setting_checks import check_count
-from replay_adapters.steps import steps_of
 
 _UNREAD: dict[str, Any] = {}
 if sys.version_info >= (3, 14):

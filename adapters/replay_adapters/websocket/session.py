@@ -16,7 +16,7 @@ from replay import (
     ChatRequest,
     Conversation,
 )
-from replay_adapters.http.cookies import trace_headers
+from replay_adapters.http.client import trace_headers
 from replay_adapters.rendering import question_variables, rendered
 from replay_adapters.reply_errors import parse_errors_as_bad_reply
 from replay_adapters.websocket.client import (

@@ -19,8 +19,14 @@ from opentelemetry.trace import NonRecordingSpan, set_span_in_context
 
 from replay.core.record import TurnRecord
 from replay.core.trace_ids import PlayTrace, RunTraces
-from replay.integrations.otel.attributes import Attributes, known, place_attributes
-from replay.integrations.otel.spans import SCOPE, context_of, turn_span_id
+from replay.integrations.otel.spans import (
+    SCOPE,
+    Attributes,
+    context_of,
+    known,
+    place_attributes,
+    turn_span_id,
+)
 from replay.results.run import Run
 from replay.results.scoring import stored_columns
 from replay.statistics.score_column import ScoreColumn

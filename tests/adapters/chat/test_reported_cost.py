@@ -9,7 +9,7 @@ from aiohttp import web
 
 from replay import ChatReply, ChatRequest, Conversation
 from replay_adapters.chat.openai import OpenAIAdapter
-from replay_adapters.chat.reported_cost import reported_cost_usd
+from replay_adapters.chat.streamed_answer import reported_cost_usd
 from tests.adapters.servers import answering, event, streamed
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from replay_adapters.local.command_start import _spawned
+from replay_adapters.local.command_process import _spawned
 from tests.waiting import until_async
 
 
