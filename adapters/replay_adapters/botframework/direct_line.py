@@ -8,7 +8,6 @@ As Microsoft's reference has it (https://learn.microsoft.com/azure/bot-service/r
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,9 +16,10 @@ from urllib.parse import quote
 from replay import AdapterError, AdapterReplyError
 from replay_adapters.http.client import Extras, HttpClient
 from replay_adapters.http.oauth2 import bearer_token, lifetime_s
-from replay_adapters.http.reply import HttpReply
+from replay_adapters.http.reply import HttpReply, ReceivedText
+from replay_adapters.json_bytes import decode_json
 from replay_adapters.json_reply import listed
-from replay_adapters.websocket.client import ClosedFrame, Socket, WebSocketClient, WebSocketFrame
+from replay_adapters.websocket.client import ClosedFrame, Socket, WebSocketClient
 
 SERVICE = "check that base_url is that of a Direct Line 3.0 service"
 RECONNECTS = 3
@@ -152,7 +152,7 @@ class DirectLine:
             while await self._polled():
                 pass
         elif self._socket is not None:
-            while isinstance(received := await self._socket.received(), WebSocketFrame):
+            while isinstance(received := await self._socket.received(), ReceivedText):
                 self._new(_set_in(received), received.at)
             if received is not None:
                 await self._reconnect()
@@ -284,12 +284,12 @@ def _stream_url(reply: HttpReply, value: Mapping[str, Any]) -> str:
     return _text(reply, value, "streamUrl")
 
 
-def _set_in(frame: WebSocketFrame) -> Mapping[str, Any]:
+def _set_in(frame: ReceivedText) -> Mapping[str, Any]:
     """Return the activity set in *frame*; an empty frame, sent as a keep-alive, is an empty set."""
-    if not frame.text.strip():
+    if not frame.content.strip():
         return {}
     try:
-        value = json.loads(frame.text)
-    except (ValueError, RecursionError) as error:
+        value = decode_json(frame.content)
+    except ValueError as error:
         raise AdapterReplyError(f"{frame.place} sent no JSON over its stream: {frame.excerpt()}") from error
     return value if isinstance(value, Mapping) else {}

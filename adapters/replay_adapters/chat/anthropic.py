@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import partial
 from itertools import dropwhile, groupby
 from typing import Any
 
@@ -17,16 +18,11 @@ import msgspec
 from replay import Message, ToolCall, Usage
 from replay_adapters.chat.endpoint import ChatAdapter
 from replay_adapters.chat.openai_chat import token_count
-from replay_adapters.chat.streamed_answer import StreamedAnswer, decoded_events
-from replay_adapters.http.client import MAX_REPLY_BYTES, StreamEnd
+from replay_adapters.chat.streamed_answer import StreamedAnswer, decoded_events, event_of
+from replay_adapters.http.client import StreamEnd
 from replay_adapters.http.failures import stream_error
 from replay_adapters.http.reply import HttpReply
-from replay_adapters.setting_checks import (
-    check_address,
-    check_count,
-    from_environment,
-    headers_from_environment,
-)
+from replay_adapters.setting_checks import check_count
 
 RENAMED = {"max_completion_tokens": "max_tokens", "stop": "stop_sequences"}
 """Parameters under Chat Completions' names that are called otherwise here."""
@@ -36,20 +32,12 @@ PROMPT_COUNTS = ("input_tokens", "cache_creation_input_tokens", "cache_read_inpu
 """Together what others call the prompt's tokens: what is cached is counted beside the rest here."""
 
 
-class MessageDelta(msgspec.Struct, gc=False):
-    """What an event adds: a text to a block, or the reason why the message ends."""
-
-    text: str | None = None
-    partial_json: str | None = None
-    stop_reason: str | None = None
-
-
 class MessageEvent(msgspec.Struct, gc=False):
     """One event; which of the fields it has depends on its type."""
 
-    type: str = ""
+    type: Any = None
     index: Any = None
-    delta: MessageDelta | None = None
+    delta: Any = None
     content_block: Any = None
     message: Any = None
     usage: Any = None
@@ -113,18 +101,18 @@ class Messages:
         return found
 
     def read_stream(self, reply: HttpReply) -> StreamedAnswer:
-        events, positions, _ = decoded_events(reply, _events, _event)
+        events, positions, _ = decoded_events(reply, _events, partial(event_of, MessageEvent))
         streamed = StreamedAnswer()
         counts: dict[str, Any] = {}
         for event, read in zip(events, positions, strict=True):
-            delta = event.delta
-            if delta is not None:
-                if delta.text:
-                    streamed.pieces.append(delta.text)
+            if isinstance(delta := event.delta, dict):
+                if (text := delta.get("text")) and isinstance(text, str):
+                    streamed.pieces.append(text)
                     streamed.piece_reads.append(read)
-                if delta.partial_json:
-                    streamed.calls.take(event.index, piece=delta.partial_json)
-                streamed.finish = delta.stop_reason or streamed.finish
+                if piece := delta.get("partial_json"):
+                    streamed.calls.take(event.index, piece=piece)
+                if isinstance(finish := delta.get("stop_reason"), str):
+                    streamed.finish = finish
             if event.type in ("message_start", "message_delta"):
                 # Counts stand in both; those of the delta are of all there is up to then.
                 started = event.message.get("usage") if isinstance(event.message, dict) else None
@@ -211,83 +199,23 @@ def _usage(usage: Any) -> Usage | None:
     )
 
 
-def _event(value: Any) -> MessageEvent:
-    """Return an event of any shape; what isn't as documented is passed over."""
-    if not isinstance(value, dict):
-        return MessageEvent()
-    delta = value.get("delta")
-    found = None
-    if isinstance(delta, dict):
-        texts = {name: delta.get(name) for name in MessageDelta.__struct_fields__}
-        found = MessageDelta(**{name: text for name, text in texts.items() if isinstance(text, str)})
-    return MessageEvent(
-        type=str(value.get("type")),
-        index=value.get("index"),
-        delta=found,
-        content_block=value.get("content_block"),
-        message=value.get("message"),
-        usage=value.get("usage"),
-        error=value.get("error"),
-    )
-
-
-SETTINGS = ("model", "max_tokens", "system", "stream")
-"""Fields of the body that have a setting of their own."""
-
-
 @dataclass(kw_only=True)
 class AnthropicAdapter(ChatAdapter):
     """A model behind a Messages endpoint."""
 
-    model: str
-    """The model's name."""
     max_tokens: int = 1024
     """The longest answer; the API wants a number."""
     base_url: str = "https://api.anthropic.com"
     """Up to and without ``/v1/messages``."""
-    api_key_env: str | None = None
-    """The environment variable that holds the key, as ``ANTHROPIC_API_KEY``; none for a server that wants
-    no key."""
     version: str = "2023-06-01"
     """The ``anthropic-version`` header."""
-    system: str | None = None
-    """Template of the system text, as in ``Answer from this text: {{passage}}``, in the
-    place of the recorded system prompts, which are sent without it."""
-    extra: Mapping[str, Any] = field(default_factory=dict)
-    """More fields of the body, as in ``temperature: 0``; texts in it are templates."""
-    headers: Mapping[str, str] = field(default_factory=dict)
-    """More headers."""
-    headers_env: Mapping[str, str] = field(default_factory=dict)
-    """Headers with a secret: the environment variable that holds the value, or a text such as
-    ``Bearer ${TOKEN}``."""
-    as_recorded: bool = True
-    """False for servers that know only questions and answers in turn: each question is sent as one message,
-    and nothing between it and its answer."""
-    stream: bool = False
-    """Ask for the answer piece by piece, so that the time to its first token can be measured."""
-    passages_path: str | None = None
-    """JMESPath of the passages that the server says it used."""
-    max_reply_bytes: int = MAX_REPLY_BYTES
-    """The largest reply that is read."""
 
     def __post_init__(self) -> None:
-        check_address(self.base_url, "base_url")
-        if not self.model.strip():
-            raise ValueError("model is empty; name one, as its maker's list of models has it")
         check_count("max_tokens", self.max_tokens)
-        for name in SETTINGS:
-            if name in self.extra:
-                raise ValueError(f"extra.{name}: {name} has a setting of its own")
-        if "messages" in self.extra:
-            raise ValueError("extra.messages: messages is ours to send")
-        headers = {
-            "anthropic-version": self.version,
-            **self.headers,
-            **headers_from_environment(self.headers_env),
-        }
-        next_step = "set api_key_env to the environment variable that holds the key"
-        if self.api_key_env is not None:
-            headers["x-api-key"] = from_environment(self.api_key_env, "api_key_env")
-            next_step = f"set the environment variable {self.api_key_env} to a key that is valid there"
-        api = Messages(model=self.model, max_tokens=self.max_tokens, stream=self.stream)
-        self._speak(api, headers=headers, unauthorized=next_step)
+        self._speak(
+            Messages(model=self.model, max_tokens=self.max_tokens, stream=self.stream),
+            settings=("model", "max_tokens", "system", "stream"),
+            ours=("messages",),
+            headers={"anthropic-version": self.version},
+            key=("x-api-key", ""),
+        )

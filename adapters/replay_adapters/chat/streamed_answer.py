@@ -129,6 +129,7 @@ def _arguments(call: _PartialCall) -> str:
 
 
 T = TypeVar("T")
+E = TypeVar("E", bound=msgspec.Struct)
 
 
 class StreamedAnswer(msgspec.Struct):
@@ -163,6 +164,12 @@ class StreamedAnswer(msgspec.Struct):
         self.usage = usage or self.usage
         cost = reported_cost_usd(told, headers or {})
         self.cost_usd = self.cost_usd if cost is None else cost
+
+
+def event_of(kind: type[E], value: Any) -> E:
+    """Return an event of *kind* from a *value* of any shape; what isn't as documented is passed over."""
+    found = value if isinstance(value, dict) else {}
+    return kind(**{name: found.get(name) for name in kind.__struct_fields__})
 
 
 def decoded_events(
@@ -277,16 +284,20 @@ def stream_times(reply: HttpReply, piece_reads: Sequence[int]) -> WireTimes:
     if not piece_reads:
         return WireTimes(sent=reply.sent, first_byte=reply.first_byte, done=reply.done)
     read_at = reply.read_at
-    # Rounded once and then subtracted, so that errors don't add up over an answer.
-    at_100us = [int(moment * 10_000.0) for moment in read_at]
-    at = [*map(at_100us.__getitem__, piece_reads)]
     return WireTimes(
         sent=reply.sent,
         first_byte=reply.first_byte,
         first_token=read_at[piece_reads[0]],
         done=read_at[-1],
-        token_gaps_100us=tuple(map(sub, at[1:], at)),
+        token_gaps_100us=token_gaps_100us([*map(read_at.__getitem__, piece_reads)]),
     )
+
+
+def token_gaps_100us(moments: Sequence[float]) -> tuple[int, ...]:
+    """Return the time from each of *moments*, in seconds, to the next, in units of 100 us."""
+    # Rounded once and then subtracted, so that errors don't add up over an answer.
+    at = [int(moment * 10_000.0) for moment in moments]
+    return tuple(map(sub, at[1:], at))
 
 
 def streamed_passages(reply: HttpReply, path: ReplyPath) -> tuple[Passage, ...]:

@@ -31,8 +31,10 @@ from replay import (
     Template,
     WireTimes,
 )
+from replay_adapters.http.reply import ReceivedText
+from replay_adapters.json_bytes import decode_json
 from replay_adapters.json_reply import ReplyPath
-from replay_adapters.local.command_process import CommandProcess, OutputLine, start
+from replay_adapters.local.command_process import CommandProcess, start
 from replay_adapters.rendering import question_variables
 from replay_adapters.setting_checks import (
     check_count,
@@ -144,7 +146,7 @@ class CommandAdapter:
         except (TypeError, ValueError) as error:
             raise AdapterRefusedError(f"the question can't be put: {error}", reached=False) from error
 
-    def reply_in(self, line: OutputLine, value: Any, sent: float) -> ChatReply:
+    def reply_in(self, line: ReceivedText, value: Any, sent: float) -> ChatReply:
         """
         Return the program's answer in *line*.
 
@@ -168,13 +170,12 @@ class CommandAdapter:
             raw=line.content,
         )
 
-    def _value_and_key(self, line: OutputLine) -> tuple[Any, str | None]:
+    def _value_and_key(self, line: ReceivedText) -> tuple[Any, str | None]:
         try:
-            value = json.loads(line.content)
-        except (ValueError, RecursionError) as error:
-            reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+            value = decode_json(line.content)
+        except ValueError as error:
             raise AdapterReplyError(
-                f"{line.place} printed a line that can't be read as JSON ({reason}): {line.excerpt()}; "
+                f"{line.place} printed a line that can't be read as JSON ({error}): {line.excerpt()}; "
                 "let it print answers only, and logs to stderr"
             ) from error
         key = self._paths["conversation"].find(line, value)

@@ -17,7 +17,6 @@ import shutil
 import signal
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -25,31 +24,11 @@ from typing import Any
 from replay import AdapterConnectionError, AdapterError, AdapterReplyError
 from replay_adapters.http.connections import Incoming
 from replay_adapters.http.redaction import Secrets, excerpt
+from replay_adapters.http.reply import ReceivedText
 
 STDERR_BYTES = 4096
 STDERR_LINES = 5
 _log = logging.getLogger("replay.command")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OutputLine:
-    """One line that a program printed."""
-
-    place: str
-    """The program, fit to be shown."""
-    content: bytes
-    at: float
-    """When it was read, by ``time.perf_counter``."""
-    secrets: Secrets
-
-    @property
-    def status(self) -> None:
-        """Lines have none."""
-        return None
-
-    def excerpt(self) -> str:
-        """Return the line's beginning, without secrets."""
-        return excerpt(self.content, self.secrets)
 
 
 class PendingAsk:
@@ -57,7 +36,7 @@ class PendingAsk:
 
     def __init__(self, key: str) -> None:
         self.key = key
-        self.answer: asyncio.Future[tuple[OutputLine, Any]] = asyncio.get_running_loop().create_future()
+        self.answer: asyncio.Future[tuple[ReceivedText, Any]] = asyncio.get_running_loop().create_future()
 
 
 class CommandProcess:
@@ -68,7 +47,7 @@ class CommandProcess:
         process: asyncio.subprocess.Process,
         *,
         place: str,
-        read: Callable[[OutputLine], tuple[Any, str | None]],
+        read: Callable[[ReceivedText], tuple[Any, str | None]],
         max_line_bytes: int,
         grace_s: float,
         secrets: Secrets,
@@ -110,7 +89,7 @@ class CommandProcess:
         """Return whether somebody still waits for an answer."""
         return any(not asked.answer.done() for asked in self._asked)
 
-    async def ask(self, line: bytes, key: str) -> tuple[OutputLine, Any, float]:
+    async def ask(self, line: bytes, key: str) -> tuple[ReceivedText, Any, float]:
         """
         Write *line* and wait for its answer; the answer, its value, and when the line was written.
 
@@ -209,7 +188,7 @@ class CommandProcess:
 
     def _take(self, content: bytes) -> AdapterError | None:
         """Hand a line to whom it answers; why the process is of no more use, if it isn't."""
-        line = OutputLine(
+        line = ReceivedText(
             place=self._place, content=content.rstrip(b"\r\n"), at=perf_counter(), secrets=self._secrets
         )
         try:
@@ -300,7 +279,7 @@ async def start(
     folder: Path,
     environment: Mapping[str, str],
     place: str,
-    read: Callable[[OutputLine], tuple[Any, str | None]],
+    read: Callable[[ReceivedText], tuple[Any, str | None]],
     max_line_bytes: int,
     grace_s: float,
 ) -> CommandProcess:

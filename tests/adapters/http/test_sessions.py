@@ -22,7 +22,7 @@ from replay import (
 from replay.core.asking.retries import RetryingClient, RetryPolicy
 from replay.core.safety.host_consent import hosts_to_confirm
 from replay.testing import HANG
-from replay_adapters.http import session as session_module
+from replay_adapters.http import adapter as session_module
 from replay_adapters.http.adapter import HttpAdapter
 from replay_adapters.http.request import SessionRequest
 from tests.adapters.servers import answering, unused_address

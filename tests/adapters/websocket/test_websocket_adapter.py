@@ -7,7 +7,6 @@ import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from time import perf_counter
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -22,10 +21,8 @@ from replay import (
     Passage,
 )
 from replay.testing import FAIL, HANG, AdapterContract, entered
-from replay_adapters.http.redaction import Secrets
+from replay_adapters.chat.streamed_answer import token_gaps_100us
 from replay_adapters.websocket.adapter import WebSocketAdapter
-from replay_adapters.websocket.client import WebSocketFrame
-from replay_adapters.websocket.frame_format import AnswerBuilder
 from tests.adapters.servers import answering
 from tests.data_tables import from_table
 from tests.waiting import others_first
@@ -353,28 +350,5 @@ async def test_more_after_a_complete_answer_is_not_taken_for_the_next_one() -> N
 
 def test_the_gaps_between_pieces_add_up_to_the_time_from_the_first_to_the_last() -> None:
     """However short each is."""
-
-    class Everywhere:
-        expression = "@"
-
-        def holds(self, frame: WebSocketFrame, value: Any) -> bool:
-            return True
-
-        def find(self, frame: WebSocketFrame, value: Any) -> Any:
-            return value
-
-        def passages(self, frame: WebSocketFrame, value: Any) -> tuple[()]:
-            return ()
-
-        def steps(self, frame: WebSocketFrame, values: Any) -> tuple[()]:
-            return ()
-
-    paths = {name: Everywhere() for name in ("answer", "until", "passages", "steps")}
-    frame_format: Any = SimpleNamespace(max_reply_bytes=1000, frames=None, join="concatenate", paths=paths)
-    answer = AnswerBuilder(frame_format)
-    for number in range(301):
-        answer.add(WebSocketFrame(place="x", text="a", at=1 + number * 0.00006, secrets=Secrets({})), "a")
-
-    times = answer.reply(0.5, "x").times
-    assert times is not None
-    assert sum(times.token_gaps_100us) == pytest.approx(180, abs=1)
+    gaps = token_gaps_100us([1 + number * 0.00006 for number in range(301)])
+    assert sum(gaps) == pytest.approx(180, abs=1)
