@@ -187,6 +187,13 @@ def unsent_system_prompts(*values: Any, where: str) -> str | None:
     return f"{{{{ messages }}}} or {{{{ system_prompt }}}} in {where} sends them"
 
 
+def replaced_system_prompts(template: Template | TextTemplate | None, setting: str) -> str | None:
+    """Return how to send the recorded system prompts that *template* replaces; None where it has them."""
+    if template is None or template.names & {"messages", "system_prompt"}:
+        return None
+    return f"its setting {setting} stands in their place; {{{{ system_prompt }}}} in it puts them there"
+
+
 def _texts(value: Any, place: str, *, of_a_message: bool = False) -> Iterator[tuple[str, str, bool]]:
     """Yield all texts in *value*, each with its place and whether it stands in ``{each: ..., if: ...}``."""
     if isinstance(value, str):

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -123,14 +122,12 @@ class BotFrameworkAdapter:
     @asynccontextmanager
     async def session(self, conversation: Conversation) -> AsyncIterator[BotFrameworkSession]:
         line = DirectLine(
-            base_url=self.base_url,
-            path=self.path,
+            base=self.base_url.rstrip("/") + self.path.rstrip("/"),
             user=f"dl_{uuid4().hex}",  # the prefix is asked for where ids are checked
             with_secret=self._http,
             own_client=self._client if self.tokens else None,
             stream=self._stream,
             poll_s=self.poll_s,
-            clock=time.monotonic,
         )
         try:
             yield BotFrameworkSession(self, conversation, line)

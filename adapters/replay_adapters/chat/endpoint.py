@@ -42,6 +42,7 @@ from replay_adapters.setting_checks import (
     filled_address,
     from_environment,
     headers_from_environment,
+    replaced_system_prompts,
 )
 
 
@@ -121,7 +122,6 @@ class ChatAdapter:
         self._url = urlunsplit(parts._replace(path=path + api.path))
         self._api = api
         self._bodies = ChatBodies(self.system, self.extra, api, as_recorded=self.as_recorded)
-        self._takes_prompts = "system_prompt" in Template((self.system or "", self.extra)).names
         self._end = api.end if self.stream else None
         self._passages = ReplyPath(self.passages_path or None, "passages_path")
 
@@ -132,9 +132,8 @@ class ChatAdapter:
     @property
     def unsent_system_prompts(self) -> str | None:
         """None: they are sent, unless ``system`` stands in their place."""
-        if self._bodies.prompts != "left out" or self._takes_prompts:
-            return None
-        return "its setting system stands in their place; {{ system_prompt }} in it puts them there"
+        templates = Template((self.system, self.extra)) if self.system else None
+        return replaced_system_prompts(templates, "system")
 
     @property
     def takes_parameters(self) -> bool:

@@ -39,7 +39,7 @@ from replay_adapters.harnesses.inspect_messages import (
     steps_in,
 )
 from replay_adapters.rendering import rendered
-from replay_adapters.setting_checks import check_variables
+from replay_adapters.setting_checks import check_variables, replaced_system_prompts
 
 if TYPE_CHECKING:
     from inspect_ai.agent import Agent
@@ -208,9 +208,7 @@ class InspectAdapter:
 
     @property
     def unsent_system_prompts(self) -> str | None:
-        if self._system is None or "system_prompt" in self._system.names:
-            return None
-        return "its setting system stands in their place; {{ system_prompt }} in it puts them there"
+        return replaced_system_prompts(self._system, "system")
 
     async def __aenter__(self) -> Self:
         if self.model is not None:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from replay import (
     AdapterConnectionError,
     AdapterError,
-    AdapterRateLimitedError,
     AdapterRefusedError,
     AdapterTimeoutError,
     ChatReply,
@@ -24,6 +23,7 @@ from replay import (
     match_results,
     question_messages,
 )
+from replay_adapters.http.failures import refused
 
 if TYPE_CHECKING:
     from inspect_ai.model import ChatMessage, Model, ModelOutput
@@ -194,12 +194,10 @@ def failure(error: Exception, who: str, model: Model | None) -> AdapterError:
     first = next((one for one in _causes(error) if type(one).__name__ != "RetryError"), error)
     told = f'"{who}" raised {one_line(first)}'
     status = next((one.status_code for one in _causes(error) if _has_status(one)), None)
-    if status == 429:
-        return AdapterRateLimitedError(f"{told}; ask less often", retryable=True, reached=False, status=429)
-    if status in (401, 403):
-        return AdapterRefusedError(f"{told}; check the key that its provider reads", status=status)
     if status is not None:
-        return AdapterRefusedError(told, retryable=status in (408, 409) or status >= 500, status=status)
+        wrong_key = "; check the key that its provider reads"
+        step = {429: "; ask less often", 401: wrong_key, 403: wrong_key}.get(status, "")
+        return refused(status, told + step)
     # By their names: each provider's library has timeouts and broken connections of its own.
     names = [name.__name__ for one in _causes(error) for name in type(one).__mro__]
     if any("Timeout" in name for name in names):

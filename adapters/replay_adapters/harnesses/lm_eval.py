@@ -42,7 +42,7 @@ from replay import (
 from replay_adapters.harnesses.batches import Batches
 from replay_adapters.http.failures import refused
 from replay_adapters.rendering import rendered, request_error
-from replay_adapters.setting_checks import check_count, check_variables
+from replay_adapters.setting_checks import check_count, check_variables, replaced_system_prompts
 
 Question = str | list[dict[str, Any]]
 """A whole prompt, or the messages that the model's chat template makes one of."""
@@ -212,9 +212,7 @@ class LmEvalAdapter:
     @property
     def unsent_system_prompts(self) -> str | None:
         template, name = (self._prompt, "prompt") if self._prompt else (self._system, "system")
-        if template is None or template.names & {"messages", "system_prompt"}:
-            return None
-        return f"its setting {name} stands in their place; {{{{ system_prompt }}}} in it puts them there"
+        return replaced_system_prompts(template, name)
 
     async def __aenter__(self) -> Self:
         if self._batches is not None:

@@ -87,20 +87,24 @@ class RasaAdapter:
         # A fresh id, not the conversation's: the assistant would go on with what it remembers of it.
         yield RasaSession(self, conversation, f"convreplay-{uuid4().hex}")
 
-    async def ask(self, conversation: Conversation, request: ChatRequest, sender: str) -> ChatReply:
-        """
-        Return the assistant's answer to *request*, sent under the id *sender*.
 
-        Raises:
-            AdapterError: there is no usable answer.
-        """
-        body = {"sender": sender, "message": request.question}
-        if self.metadata is not None:
-            variables = template_variables(conversation, request, session_id=sender)
-            body["metadata"] = rendered(self._metadata, variables)
+class RasaSession:
+    """One conversation, under a sender's id of its own."""
+
+    def __init__(self, adapter: RasaAdapter, conversation: Conversation, sender: str) -> None:
+        self._adapter = adapter
+        self._conversation = conversation
+        self._sender = sender
+
+    async def ask(self, request: ChatRequest) -> ChatReply:
+        system = self._adapter
+        body = {"sender": self._sender, "message": request.question}
+        if system.metadata is not None:
+            variables = template_variables(self._conversation, request, session_id=self._sender)
+            body["metadata"] = rendered(system._metadata, variables)
         try:
-            reply = await self._client.request(
-                "POST", self._url, body, extras=trace_extras(request), once=True
+            reply = await system._client.request(
+                "POST", system._url, body, extras=trace_extras(request), once=True
             )
             try:
                 with parse_errors_as_bad_reply(reply.place):
@@ -110,7 +114,7 @@ class RasaAdapter:
                 raise
         except AdapterError as error:
             # The client knows of headers; this token stands in the address, and a server may repeat it.
-            error.args = (self._secrets.hidden(str(error)),)
+            error.args = (system._secrets.hidden(str(error)),)
             raise
 
     def _reply_in(self, reply: HttpReply, value: Any) -> ChatReply:
@@ -131,22 +135,10 @@ class RasaAdapter:
             )
         return ChatReply(
             text=text,
-            passages=self._passages.passages(reply, value),
+            passages=self._adapter._passages.passages(reply, value),
             times=reply.times,
             raw=reply.raw,
         )
 
     def _text(self, message: Mapping[str, Any]) -> str:
-        return with_titles(message.get("text"), message.get("buttons") if self.buttons else None)
-
-
-class RasaSession:
-    """One conversation, under a sender's id of its own."""
-
-    def __init__(self, adapter: RasaAdapter, conversation: Conversation, sender: str) -> None:
-        self._adapter = adapter
-        self._conversation = conversation
-        self._sender = sender
-
-    async def ask(self, request: ChatRequest) -> ChatReply:
-        return await self._adapter.ask(self._conversation, request, self._sender)
+        return with_titles(message.get("text"), message.get("buttons") if self._adapter.buttons else None)

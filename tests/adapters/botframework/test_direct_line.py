@@ -88,8 +88,7 @@ async def test_a_token_is_refreshed_in_time_or_got_anew_with_the_secret(
     clock, with_secret = FakeClock(1000.0), client(SECRET)
     async with service.running() as address, with_secret:
         line = DirectLine(
-            base_url=address,
-            path=service.at,
+            base=address + service.at,
             user="dl_me",
             with_secret=with_secret,
             own_client=client,
