@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from math import isfinite
-from typing import Any, Protocol
+from typing import Any
 
 import jmespath
 from jmespath.exceptions import JMESPathError
@@ -17,6 +17,7 @@ from jmespath.visitor import TreeInterpreter
 from msgspec.structs import replace
 
 from replay import AdapterReplyError, Message, Passage, json_text, match_results, tool_call_in
+from replay_adapters.http.reply import HttpReply, ReceivedText
 from replay_adapters.reply_errors import STUMBLES, bad_reply_error
 
 
@@ -103,24 +104,8 @@ def _steps_in(item: Mapping[str, Any]) -> list[Message] | None:
     ]
 
 
-class ReceivedReply(Protocol):
-    """What a JSON value came in: an HTTP reply, a WebSocket frame, a line of a program."""
-
-    @property
-    def place(self) -> str:
-        """Return where the reply came from, without secrets."""
-        ...
-
-    @property
-    def status(self) -> int | None:
-        """Its HTTP status, if it has one."""
-        ...
-
-    def excerpt(self) -> str:
-        """Its beginning, fit to be shown."""
-        ...
-
-
+ReceivedReply = HttpReply | ReceivedText
+"""What a JSON value came in."""
 LARGEST_RESULT = 64 * 1024 * 1024
 """In characters, what stands several times in it counted as often: four times the longest reply. Whatever is
 no text counts as ``OTHER_VALUE`` of them."""

@@ -31,7 +31,9 @@ from replay import (
     template_variables,
 )
 from replay_adapters.botframework.direct_line import Activity, DirectLine, said_nothing
-from replay_adapters.http.client import MAX_REPLY_BYTES, Extras, HttpClient, trace_extras
+from replay_adapters.http.client import MAX_REPLY_BYTES, HttpClient, trace_headers
+from replay_adapters.http.redaction import Secrets
+from replay_adapters.http.reply import ReceivedText
 from replay_adapters.json_reply import ReplyPath, with_titles
 from replay_adapters.rendering import rendered
 from replay_adapters.reply_errors import parse_errors_as_bad_reply
@@ -158,13 +160,13 @@ class BotFrameworkAdapter:
     def passages_in(self, answer: BotAnswer) -> tuple[Passage, ...]:
         """Return the passages that the bot used for *answer*."""
         value = [dict(activity.value) for activity in answer.activities]
-        return self._passages.passages(answer, value)
+        said, at = " ".join(answer.texts).encode("utf-8", "replace"), answer.activities[-1].at
+        shown = ReceivedText(place=answer.place, content=said, at=at, secrets=Secrets({}))
+        return self._passages.passages(shown, value)
 
 
 class BotAnswer:
     """What the bot sent after a question."""
-
-    status = None
 
     def __init__(self, place: str) -> None:
         self.place = place
@@ -173,11 +175,6 @@ class BotAnswer:
         self.is_begun = False
         """The question itself has been seen."""
         self.complete = False
-
-    def excerpt(self) -> str:
-        """Return the first words of the answer."""
-        text = " ".join(" ".join(self.texts).split())
-        return f'"{text}"' if len(text) <= 200 else f'"{text[:200]}..."'
 
 
 class BotFrameworkSession:
@@ -200,9 +197,9 @@ class BotFrameworkSession:
     async def ask(self, request: ChatRequest) -> ChatReply:
         activity = self._adapter.activity(self._conversation, request)
         with parse_errors_as_bad_reply(self._line.place):
-            return await self._ask(activity, trace_extras(request))
+            return await self._ask(activity, trace_headers(request.traceparent))
 
-    async def _ask(self, activity: Mapping[str, Any], extras: Extras | None) -> ChatReply:
+    async def _ask(self, activity: Mapping[str, Any], headers: Mapping[str, str]) -> ChatReply:
         await self._line.start()
         await self._wait_for_greeting()
         if self._over:
@@ -215,7 +212,7 @@ class BotFrameworkSession:
         self._settled = False
         answer = BotAnswer(self._line.place)
         sent = perf_counter()
-        self._questions.append(await self._line.post(activity, extras))
+        self._questions.append(await self._line.post(activity, headers))
         try:
             await self._listen(answer)
         except AdapterConnectionError as error:

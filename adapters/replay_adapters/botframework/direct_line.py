@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import quote
 
 from replay import AdapterError, AdapterReplyError
-from replay_adapters.http.client import Extras, HttpClient
+from replay_adapters.http.client import HttpClient
 from replay_adapters.http.oauth2 import bearer_token, lifetime_s
 from replay_adapters.http.reply import HttpReply, ReceivedText
 from replay_adapters.json_bytes import decode_json
@@ -108,7 +108,7 @@ class DirectLine:
             if own is not None:
                 await own.__aexit__()
 
-    async def post(self, activity: Mapping[str, Any], extras: Extras | None = None) -> str:
+    async def post(self, activity: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> str:
         """
         Send *activity* from our user; its id.
 
@@ -119,7 +119,7 @@ class DirectLine:
         self._reconnects = RECONNECTS
         sent = {**activity, "from": {"id": self.user}}
         reply = await self._client().request(
-            "POST", f"{self._path()}/activities", sent, extras=extras, once=True
+            "POST", f"{self._path()}/activities", sent, headers=headers, once=True
         )
         return _text(reply, _object(reply), "id")
 

@@ -30,7 +30,7 @@ from replay_adapters.chat.streamed_answer import (
     stream_times,
     streamed_passages,
 )
-from replay_adapters.http.client import MAX_REPLY_BYTES, HttpClient, trace_extras
+from replay_adapters.http.client import MAX_REPLY_BYTES, HttpClient, trace_headers
 from replay_adapters.http.reply import HttpReply
 from replay_adapters.json_bytes import whole_text
 from replay_adapters.json_reply import ReplyPath
@@ -163,7 +163,7 @@ class ChatAdapter:
             AdapterError: no answer came.
         """
         reply = await self._client.request(
-            "POST", self._url, body=body, stream=self._end, extras=trace_extras(request)
+            "POST", self._url, body=body, stream=self._end, headers=trace_headers(request.traceparent)
         )
         try:
             with parse_errors_as_bad_reply(reply.place):

@@ -30,7 +30,7 @@ from replay import (
     HistoryKeeper,
     template_variables,
 )
-from replay_adapters.http.client import MAX_REPLY_BYTES, Cookies, Extras, HttpClient, StreamEnd, trace_headers
+from replay_adapters.http.client import MAX_REPLY_BYTES, Cookies, HttpClient, StreamEnd, trace_headers
 from replay_adapters.http.failures import stream_error
 from replay_adapters.http.oauth2 import AccessTokens, ClientCredentials
 from replay_adapters.http.polling import Poll, Poller
@@ -375,14 +375,14 @@ class HttpSession:
 
         def send(token: Mapping[str, str]) -> Awaitable[HttpReply]:
             own = {**headers, **token, **trace_headers(self._traceparent)}
-            extras = Extras(headers=own, cookies=self._cookies) if own or self._cookies else None
             return system._client.request(
                 request.method,
                 request.url,
                 request.json_body,
                 body=request.form,
                 stream=stream,
-                extras=extras,
+                headers=own,
+                cookies=self._cookies,
                 once=once,
             )
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -18,7 +17,7 @@ from typing import Any, NamedTuple
 import aiohttp
 from yarl import URL
 
-from replay import AdapterError, AdapterRefusedError, AdapterReplyError, ChatRequest, __version__
+from replay import AdapterError, AdapterRefusedError, AdapterReplyError, __version__
 from replay_adapters.http.connections import StrictConnector, new_session, over_a_used_connection
 from replay_adapters.http.failures import SPELL_OUT_ADDRESS, broken, refusal
 from replay_adapters.http.redaction import Secrets, shown_url
@@ -50,22 +49,9 @@ class Cookies:
             self._jar.update_cookies_from_headers(set_by, response.url)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Extras:
-    """What goes with one request and no other."""
-
-    headers: Mapping[str, str] = field(default_factory=dict)
-    cookies: Cookies | None = None
-
-
 def trace_headers(traceparent: str | None) -> dict[str, str]:
     """Return the header by which a server's own trace joins ours; empty if there is no trace."""
     return {} if traceparent is None else {"traceparent": traceparent}
-
-
-def trace_extras(request: ChatRequest) -> Extras | None:
-    """Return the trace header of *request* as extras; None without a trace."""
-    return None if request.traceparent is None else Extras(headers=trace_headers(request.traceparent))
 
 
 MEBIBYTE = 1024 * 1024
@@ -182,7 +168,8 @@ class HttpClient:
         *,
         body: bytes | None = None,
         stream: StreamEnd | None = None,
-        extras: Extras | None = None,
+        headers: Mapping[str, str] | None = None,
+        cookies: Cookies | None = None,
         once: bool = False,
     ) -> HttpReply:
         """
@@ -193,7 +180,7 @@ class HttpClient:
 
         With *stream* the reply is read as it comes, until it ends or its last event is there. A connection
         that breaks after a stream began is no exception: what had come is given out with what broke it.
-        *extras* are this request's alone.
+        *headers* are this request's alone, *cookies* its conversation's.
 
         Raises:
             AdapterError: nothing came back, or no status 2xx, or too much.
@@ -208,7 +195,7 @@ class HttpClient:
         streaming = False
         try:
             sent = perf_counter()
-            response = await self._send(method, address, body, extras, once)
+            response = await self._send(method, address, body, headers or {}, cookies, once)
             try:
                 first_byte = perf_counter()
                 succeeded = 200 <= response.status < 300
@@ -244,7 +231,13 @@ class HttpClient:
         )
 
     async def _send(
-        self, method: str, address: _Address, body: bytes | None, extras: Extras | None, once: bool
+        self,
+        method: str,
+        address: _Address,
+        body: bytes | None,
+        headers: Mapping[str, str],
+        cookies: Cookies | None,
+        once: bool,
     ) -> aiohttp.ClientResponse:
         if self._kept is None or self._once is None:
             raise RuntimeError("enter the adapter (async with adapter) before its first session")
@@ -252,11 +245,10 @@ class HttpClient:
             raise AdapterRefusedError(
                 f"{address.place}: an address can't hold credentials; use headers_env", reached=False
             )
-        url, cookies = address.url, extras.cookies if extras else None
-        headers = extras.headers if extras else None
+        url = address.url
         if cookies:
             url = URL(url)
-            headers = {**(headers or {}), **cookies.header(url)}
+            headers = {**headers, **cookies.header(url)}
 
         def send(sessions: _Sessions) -> Awaitable[aiohttp.ClientResponse]:
             session = sessions.bodiless if body is None else sessions.with_body

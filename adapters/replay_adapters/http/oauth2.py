@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Literal, TypeVar
 from urllib.parse import quote_plus, urlencode
 
 from replay import AdapterError, AdapterRefusedError, AdapterReplyError, keep_secret
-from replay_adapters.http.client import Extras, HttpClient
+from replay_adapters.http.client import HttpClient
 from replay_adapters.http.reply import HttpReply
 from replay_adapters.http.request import FORM
 from replay_adapters.reply_errors import parse_errors_as_bad_reply
@@ -160,9 +160,7 @@ class AccessTokens:
     async def _fetched(self) -> _AccessToken:
         asked_at = self._clock()
         try:
-            reply = await self._client.request(
-                "POST", self._url, body=self._body, extras=Extras(headers=self._headers)
-            )
+            reply = await self._client.request("POST", self._url, body=self._body, headers=self._headers)
             with parse_errors_as_bad_reply(reply.place):
                 return self._token_in(reply, asked_at)
         except AdapterReplyError as error:

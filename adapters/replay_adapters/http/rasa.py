@@ -22,7 +22,7 @@ from replay import (
     Template,
     template_variables,
 )
-from replay_adapters.http.client import MAX_REPLY_BYTES, HttpClient, trace_extras
+from replay_adapters.http.client import MAX_REPLY_BYTES, HttpClient, trace_headers
 from replay_adapters.http.redaction import Secrets
 from replay_adapters.http.reply import HttpReply
 from replay_adapters.json_reply import ReplyPath, with_titles
@@ -104,7 +104,7 @@ class RasaSession:
             body["metadata"] = rendered(system._metadata, variables)
         try:
             reply = await system._client.request(
-                "POST", system._url, body, extras=trace_extras(request), once=True
+                "POST", system._url, body, headers=trace_headers(request.traceparent), once=True
             )
             try:
                 with parse_errors_as_bad_reply(reply.place):

@@ -18,9 +18,10 @@ from replay import (
     Conversation,
     Passage,
 )
-from replay.testing import FAIL, HANG, AdapterContract, entered
+from replay.testing import FAIL, HANG, AdapterContract
 from replay_adapters.botframework import adapter as adapter_module
 from replay_adapters.botframework.adapter import BotFrameworkAdapter, BotFrameworkSession
+from tests.adapters.asking import session_of
 from tests.adapters.direct_line_server import Activity, DirectLineService, Talk
 from tests.waiting import PATIENCE_S, others_first, takes, until_async
 
@@ -84,8 +85,7 @@ class TestWithTokens(AdapterContract):
 async def _asking(service: DirectLineService, **settings: Any) -> AsyncIterator[BotFrameworkSession]:
     async with (
         service.running() as address,
-        entered(BotFrameworkAdapter(base_url=address + "/", **(FAST | settings))) as adapter,
-        adapter.session(TALK) as session,
+        session_of(BotFrameworkAdapter(base_url=address + "/", **(FAST | settings)), TALK) as session,
     ):
         yield session
 

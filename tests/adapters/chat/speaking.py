@@ -13,6 +13,7 @@ from replay import ChatReply, ChatRequest, Conversation, ToolCall
 from replay_adapters.chat.anthropic import AnthropicAdapter
 from replay_adapters.chat.endpoint import ChatAdapter
 from replay_adapters.chat.openai import OpenAIAdapter
+from tests.adapters.asking import reply_of
 from tests.adapters.servers import answering, event, streamed
 from tests.waiting import PATIENCE_S
 
@@ -46,13 +47,10 @@ async def spoken(
         return await streamed(got, *answer) if isinstance(answer, tuple) else web.json_response(answer)
 
     settings = {"stream": isinstance(answer, tuple)} | more
-    async with (
-        answering(handler) as address,
-        adapter_of(api, address if api == "anthropic" else f"{address}/v1", **settings) as adapter,
-        adapter.session(talk) as session,
-        asyncio.timeout(PATIENCE_S),
-    ):
-        reply = await session.ask(request)
+    async with answering(handler) as address, asyncio.timeout(PATIENCE_S):
+        reply = await reply_of(
+            adapter_of(api, address if api == "anthropic" else f"{address}/v1", **settings), request, talk
+        )
     return reply, sent[0]
 
 

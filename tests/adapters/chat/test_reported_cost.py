@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from replay import ChatReply, ChatRequest, Conversation
+from replay import ChatReply, ChatRequest
 from replay_adapters.chat.openai import OpenAIAdapter
 from replay_adapters.chat.streamed_answer import reported_cost_usd
+from tests.adapters.asking import reply_of
 from tests.adapters.servers import answering, event, streamed
 
 
@@ -39,12 +40,11 @@ async def _ask(api: Any, *, stream: bool, **answer: Any) -> ChatReply:
             return await streamed(request, *answer["events"])
         return web.json_response(answer["body"], headers=answer.get("headers"))
 
-    async with (
-        answering(handler) as address,
-        OpenAIAdapter(base_url=f"{address}/v1", model="m", api=api, stream=stream) as adapter,
-        adapter.session(Conversation(id="c", turns=())) as session,
-    ):
-        return await session.ask(ChatRequest(question="Q", history=(), depth=1))
+    async with answering(handler) as address:
+        return await reply_of(
+            OpenAIAdapter(base_url=f"{address}/v1", model="m", api=api, stream=stream),
+            ChatRequest(question="Q", history=(), depth=1),
+        )
 
 
 async def test_a_whole_chat_reply_has_the_cost_of_its_header() -> None:

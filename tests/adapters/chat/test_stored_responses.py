@@ -12,6 +12,7 @@ from aiohttp import web
 from replay import AdapterError, AdapterRefusedError, AdapterReplyError, ChatRequest, Conversation, Message
 from replay.testing import FAIL, HANG, AdapterContract
 from replay_adapters.chat.openai import OpenAIAdapter
+from tests.adapters.asking import reply_of, session_of
 from tests.adapters.servers import answering, event, streamed
 
 TALK = Conversation(id="c", turns=())
@@ -78,8 +79,7 @@ async def _asked(server: Stored, *requests: ChatRequest, **settings: Any) -> lis
     came: list[Any] = []
     async with (
         answering(server.handle) as address,
-        OpenAIAdapter(base_url=address, **_settings(**settings)) as adapter,
-        adapter.session(TALK) as session,
+        session_of(OpenAIAdapter(base_url=address, **_settings(**settings)), TALK) as session,
     ):
         for request in requests:
             try:
@@ -127,13 +127,9 @@ async def test_a_reply_that_nothing_can_follow_is_a_bad_reply() -> None:
         part = {"type": "output_text", "text": "Yes."}
         return web.json_response({"output": [{"type": "message", "content": [part]}]})
 
-    async with (
-        answering(handler) as address,
-        OpenAIAdapter(base_url=address, **_settings()) as adapter,
-        adapter.session(TALK) as session,
-    ):
+    async with answering(handler) as address:
         with pytest.raises(AdapterReplyError, match="without the id of a response"):
-            await session.ask(_request("Q?", 1))
+            await reply_of(OpenAIAdapter(base_url=address, **_settings()), _request("Q?", 1))
 
 
 @pytest.mark.parametrize("settings", [{"api": "chat"}, {"extra": {"store": False}}])

@@ -24,6 +24,7 @@ from replay import (
 )
 from replay.testing import FAIL, HANG, AdapterContract
 from replay_adapters.http.adapter import HttpAdapter
+from tests.adapters.asking import reply_of, session_of
 from tests.adapters.servers import answering
 
 
@@ -84,19 +85,14 @@ async def _ask(replied: Any, **settings: Any) -> tuple[ChatReply, web.Request, s
     async with answering(handler) as address:
         settings = {"url": f"{address}/ask", "answer": "text"} | settings
         settings["url"] = settings["url"].replace("HOST", address)
-        async with HttpAdapter(**settings) as adapter, adapter.session(TALK) as session:
-            reply = await session.ask(REQUEST)
+        reply = await reply_of(HttpAdapter(**settings), REQUEST, TALK)
     return reply, *got[0]
 
 
 async def test_a_body_keeps_the_types_of_what_is_put_into_it() -> None:
     backend = Backend()
-    async with (
-        answering(backend.handle) as address,
-        HttpAdapter(url=address, passages="out.docs", **CLIENT) as adapter,
-        adapter.session(TALK) as session,
-    ):
-        reply = await session.ask(REQUEST)
+    async with answering(backend.handle) as address:
+        reply = await reply_of(HttpAdapter(url=address, passages="out.docs", **CLIENT), REQUEST, TALK)
 
     assert backend.bodies == [
         {
@@ -202,10 +198,10 @@ async def test_a_session_goes_on_with_the_newest_id_it_was_given() -> None:
     request = ChatRequest(question="Q?", history=(), depth=1)
     async with (
         answering(handler) as address,
-        HttpAdapter(
-            url=address, answer="text", session_id="id", body={"previous": "{{session_id}}"}
-        ) as adapter,
-        adapter.session(TALK) as session,
+        session_of(
+            HttpAdapter(url=address, answer="text", session_id="id", body={"previous": "{{session_id}}"}),
+            TALK,
+        ) as session,
     ):
         await session.ask(request)
         with pytest.raises(AdapterReplyError):

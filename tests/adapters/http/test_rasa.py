@@ -20,6 +20,7 @@ from replay import (
 )
 from replay.testing import FAIL, HANG, entered
 from replay_adapters.http.rasa import RasaAdapter
+from tests.adapters.asking import reply_of
 from tests.adapters.servers import answering, running
 
 TALK = Conversation(id="c", turns=())
@@ -64,12 +65,8 @@ async def _ask(replied: Any, **settings: Any) -> tuple[ChatReply, web.Request, A
         got.append((request, await request.json()))
         return web.json_response(replied)
 
-    async with (
-        answering(handler) as address,
-        entered(RasaAdapter(base_url=address, **settings)) as adapter,
-        adapter.session(TALK) as session,
-    ):
-        reply = await session.ask(REQUEST)
+    async with answering(handler) as address:
+        reply = await reply_of(RasaAdapter(base_url=address, **settings))
     return reply, *got[0]
 
 

@@ -12,6 +12,7 @@ from aiohttp import web
 from replay import AdapterRefusedError, ChatRequest, Conversation, Exchange, Passage
 from replay.testing import FAIL, HANG, AdapterContract
 from replay_adapters.http.adapter import HttpAdapter
+from tests.adapters.asking import reply_of, session_of
 from tests.adapters.servers import answering
 
 TALK = Conversation(id="c", turns=(), passages=(Passage(id="1", text="One."), Passage(id="2", text="Two.")))
@@ -75,11 +76,7 @@ async def _sent(**settings: Any) -> web.Request:
 
     async with answering(handler) as address:
         url = address + settings.pop("at", "/ask")
-        async with (
-            HttpAdapter(url=url, answer="text", **settings) as adapter,
-            adapter.session(TALK) as session,
-        ):
-            await session.ask(REQUEST)
+        await reply_of(HttpAdapter(url=url, answer="text", **settings), REQUEST, TALK)
     return got[0]
 
 
@@ -117,12 +114,12 @@ async def test_a_lone_surrogate_in_a_field_is_sent_as_its_bytes() -> None:
         got.append(await request.read())
         return web.json_response({"text": "Yes."})
 
-    async with (
-        answering(handler) as address,
-        HttpAdapter(url=address, answer="text", form={"q": "{{question}}"}) as adapter,
-        adapter.session(TALK) as session,
-    ):
-        await session.ask(ChatRequest(question="a\ud800", history=(), depth=1))
+    async with answering(handler) as address:
+        await reply_of(
+            HttpAdapter(url=address, answer="text", form={"q": "{{question}}"}),
+            ChatRequest(question="a\ud800", history=(), depth=1),
+            TALK,
+        )
 
     assert got == [b"q=a%ED%A0%80"]
 
@@ -148,8 +145,7 @@ async def test_conversations_have_cookies_of_their_own() -> None:
 async def test_without_being_asked_for_no_cookies_are_kept() -> None:
     async with (
         answering(_counter) as address,
-        HttpAdapter(url=address, answer="text", form=FORM) as adapter,
-        adapter.session(TALK) as session,
+        session_of(HttpAdapter(url=address, answer="text", form=FORM), TALK) as session,
     ):
         texts = [(await session.ask(REQUEST)).text for _ in range(2)]
 

@@ -25,6 +25,7 @@ from replay.testing import HANG
 from replay_adapters.http import adapter as session_module
 from replay_adapters.http.adapter import HttpAdapter
 from replay_adapters.http.request import SessionRequest
+from tests.adapters.asking import reply_of, session_of
 from tests.adapters.servers import answering, unused_address
 
 TALK = Conversation(id="c", turns=())
@@ -132,18 +133,13 @@ async def test_a_session_that_cannot_be_opened_fails_the_question_before_it_is_a
 
 
 async def test_a_server_that_is_not_there_cannot_open_a_session() -> None:
-    async with _adapter(await unused_address()) as adapter, adapter.session(TALK) as session:
-        with pytest.raises(AdapterConnectionError, match=r"could not be opened.*check that the server runs"):
-            await session.ask(REQUEST)
+    with pytest.raises(AdapterConnectionError, match=r"could not be opened.*check that the server runs"):
+        await reply_of(_adapter(await unused_address()))
 
 
 async def test_what_could_not_be_opened_is_opened_with_the_next_question() -> None:
     server = Server(open=web.Response(status=503))
-    async with (
-        answering(server.handle) as address,
-        _adapter(address) as adapter,
-        adapter.session(TALK) as session,
-    ):
+    async with answering(server.handle) as address, session_of(_adapter(address), TALK) as session:
         with pytest.raises(AdapterRefusedError):
             await session.ask(REQUEST)
         del server.replies["open"]
@@ -178,11 +174,7 @@ async def test_opening_is_tried_again_within_a_question_though_the_system_keeps_
 
 async def test_opening_may_be_cancelled() -> None:
     server = Server(open=HANG)
-    async with (
-        answering(server.handle) as address,
-        _adapter(address) as adapter,
-        adapter.session(TALK) as session,
-    ):
+    async with answering(server.handle) as address, session_of(_adapter(address), TALK) as session:
         ask = asyncio.create_task(session.ask(REQUEST))
         await server.reached.wait()
         ask.cancel()

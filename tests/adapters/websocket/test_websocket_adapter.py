@@ -23,6 +23,7 @@ from replay import (
 from replay.testing import FAIL, HANG, AdapterContract, entered
 from replay_adapters.chat.streamed_answer import token_gaps_100us
 from replay_adapters.websocket.adapter import WebSocketAdapter
+from tests.adapters.asking import session_of
 from tests.adapters.servers import answering
 from tests.data_tables import from_table
 from tests.waiting import others_first
@@ -79,18 +80,11 @@ SERVER: dict[str, Any] = {
 }
 
 
-class TestWithTheHistorySentAlong(AdapterContract):
-    @pytest.fixture
-    async def adapter(self) -> AsyncIterator[WebSocketAdapter]:
+class TestTheContract(AdapterContract):
+    @pytest.fixture(params=[CLIENT, SERVER], ids=["history sent along", "a connection for each conversation"])
+    async def adapter(self, request: pytest.FixtureRequest) -> AsyncIterator[WebSocketAdapter]:
         async with chatting(Backend().chat) as url:
-            yield WebSocketAdapter(url=url, **CLIENT)
-
-
-class TestWithOneConnectionForEachConversation(AdapterContract):
-    @pytest.fixture
-    async def adapter(self) -> AsyncIterator[WebSocketAdapter]:
-        async with chatting(Backend().chat) as url:
-            yield WebSocketAdapter(url=url, **SERVER)
+            yield WebSocketAdapter(url=url, **request.param)
 
 
 class TestAgainstTheWebsocketsPackage(AdapterContract):
@@ -120,11 +114,7 @@ class TestAgainstTheWebsocketsPackage(AdapterContract):
 
 async def _ask(chat: Chat, *, asks: int = 1, **settings: Any) -> list[ChatReply]:
     settings = {"answer": "text", "send": {"q": "{{question}}"}} | settings
-    async with (
-        chatting(chat) as url,
-        entered(WebSocketAdapter(url=url, **settings)) as adapter,
-        adapter.session(TALK) as session,
-    ):
+    async with chatting(chat) as url, session_of(WebSocketAdapter(url=url, **settings), TALK) as session:
         return [await session.ask(REQUEST) for _ in range(asks)]
 
 
@@ -184,8 +174,9 @@ async def test_a_second_answer_is_not_that_to_the_next_question(when: str) -> No
 
     async with (
         chatting(chat) as url,
-        entered(WebSocketAdapter(url=url, send="{{question}}", format="text", history="server")) as adapter,
-        adapter.session(TALK) as session,
+        session_of(
+            WebSocketAdapter(url=url, send="{{question}}", format="text", history="server"), TALK
+        ) as session,
     ):
         assert (await session.ask(REQUEST)).text == "one"
         was_read.set()
@@ -339,8 +330,7 @@ async def test_more_after_a_complete_answer_is_not_taken_for_the_next_one() -> N
 
     async with (
         chatting(chat, autoping=False) as url,
-        entered(WebSocketAdapter(url=url, send={}, answer="text", history="server")) as adapter,
-        adapter.session(TALK) as session,
+        session_of(WebSocketAdapter(url=url, send={}, answer="text", history="server"), TALK) as session,
     ):
         assert (await session.ask(REQUEST)).text == "Yes."
         await more.wait()
