@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 from replay import (
@@ -30,7 +30,7 @@ from replay_adapters.chat.streamed_answer import (
     stream_times,
     streamed_passages,
 )
-from replay_adapters.http.client import MAX_REPLY_BYTES, HttpClient, trace_headers
+from replay_adapters.http.client import MAX_REPLY_BYTES, ClientAdapter, HttpClient, trace_headers
 from replay_adapters.http.reply import HttpReply
 from replay_adapters.json_bytes import whole_text
 from replay_adapters.json_reply import ReplyPath
@@ -47,7 +47,7 @@ from replay_adapters.setting_checks import (
 
 
 @dataclass(kw_only=True)
-class ChatAdapter:
+class ChatAdapter(ClientAdapter):
     """What the adapters of all chat APIs have in common."""
 
     base_url: str
@@ -114,7 +114,9 @@ class ChatAdapter:
             next_step = "set api_key_env to the environment variable that holds the key"
         check_variables(self.system or "", "system")
         check_variables(self.extra, "extra")
-        self._client = HttpClient(headers=sent, max_reply_bytes=self.max_reply_bytes, unauthorized=next_step)
+        self._client: HttpClient = HttpClient(
+            headers=sent, max_reply_bytes=self.max_reply_bytes, unauthorized=next_step
+        )
         parts = urlsplit(filled_address(self.base_url, "base_url"))
         # The whole address is what documentation often shows; that is taken, too.
         path = parts.path.rstrip("/").removesuffix(api.path)
@@ -139,13 +141,6 @@ class ChatAdapter:
     def takes_parameters(self) -> bool:
         """A request's parameters become fields of the body, before those of ``extra``."""
         return True
-
-    async def __aenter__(self) -> Self:
-        await self._client.__aenter__()
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self._client.__aexit__()
 
     @asynccontextmanager
     async def session(self, conversation: Conversation) -> AsyncIterator[Session]:

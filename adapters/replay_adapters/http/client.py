@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from functools import lru_cache
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import aiohttp
 from yarl import URL
@@ -106,6 +107,19 @@ def sent_headers(headers: Mapping[str, str] | None) -> dict[str, str]:
         if not name.strip() or any(c in name + value for c in "\r\n\0"):
             raise ValueError(f'header "{name!r}" has a line break or no name')
     return sent
+
+
+class ClientAdapter:
+    """An adapter that is open as long as its one client is."""
+
+    _client: AbstractAsyncContextManager[None]
+
+    async def __aenter__(self) -> Self:
+        await self._client.__aenter__()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._client.__aexit__(None, None, None)
 
 
 class _Sessions(NamedTuple):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any, Literal, Self
+from typing import Any, Literal
 from urllib.parse import quote
 from uuid import uuid4
 
@@ -22,7 +22,7 @@ from replay import (
     Template,
     template_variables,
 )
-from replay_adapters.http.client import MAX_REPLY_BYTES, HttpClient, trace_headers
+from replay_adapters.http.client import MAX_REPLY_BYTES, ClientAdapter, HttpClient, trace_headers
 from replay_adapters.http.redaction import Secrets
 from replay_adapters.http.reply import HttpReply
 from replay_adapters.json_reply import ReplyPath, with_titles
@@ -32,7 +32,7 @@ from replay_adapters.setting_checks import check_address, check_variables, from_
 
 
 @dataclass(kw_only=True)
-class RasaAdapter:
+class RasaAdapter(ClientAdapter):
     """A Rasa server with its REST channel switched on."""
 
     base_url: str = "http://localhost:5005"
@@ -66,7 +66,7 @@ class RasaAdapter:
         if self.jwt_env:
             headers["Authorization"] = f"Bearer {from_environment(self.jwt_env, 'jwt_env')}"
         set_by = " and ".join(name for name in (self.token_env, self.jwt_env) if name)
-        self._client = HttpClient(
+        self._client: HttpClient = HttpClient(
             headers=headers,
             max_reply_bytes=self.max_reply_bytes,
             unauthorized=f"check the token it wants (set by {set_by or 'token_env or jwt_env'})",
@@ -74,13 +74,6 @@ class RasaAdapter:
         self._metadata = Template(self.metadata)
         self._passages = ReplyPath(self.passages or None, "passages")
         self._secrets = Secrets(secrets)
-
-    async def __aenter__(self) -> Self:
-        await self._client.__aenter__()
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self._client.__aexit__()
 
     @asynccontextmanager
     async def session(self, conversation: Conversation) -> AsyncIterator[RasaSession]:

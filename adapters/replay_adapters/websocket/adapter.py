@@ -15,7 +15,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Any, Literal, Self
+from typing import Any, Literal
 from urllib.parse import urlsplit
 from uuid import uuid4
 
@@ -31,7 +31,7 @@ from replay import (
     Template,
     TextTemplate,
 )
-from replay_adapters.http.client import MAX_REPLY_BYTES, trace_headers
+from replay_adapters.http.client import MAX_REPLY_BYTES, ClientAdapter, trace_headers
 from replay_adapters.http.redaction import shown_url
 from replay_adapters.http.reply import ReceivedText
 from replay_adapters.json_bytes import decode_json
@@ -60,7 +60,7 @@ _log = logging.getLogger("replay.websocket")
 
 
 @dataclass(kw_only=True)
-class WebSocketAdapter:
+class WebSocketAdapter(ClientAdapter):
     """A WebSocket endpoint."""
 
     url: str
@@ -135,7 +135,7 @@ class WebSocketAdapter:
         if self.format == "text" and not all(isinstance(text, str) for text in (self.send, *self.on_open)):
             raise ValueError('send, on_open: text frames are texts; set "format: json" to send JSON values')
         variables = ", ".join(self.headers_env.values()) or "headers_env"
-        self._client = WebSocketClient(
+        self._client: WebSocketClient = WebSocketClient(
             headers={**self.headers, **headers_from_environment(self.headers_env)},
             max_frame_bytes=self.max_frame_bytes,
             ping_s=self.ping_s,
@@ -160,13 +160,6 @@ class WebSocketAdapter:
     def takes_seed(self) -> bool:
         """Return whether a template sends the seed."""
         return uses_seed(self.send)
-
-    async def __aenter__(self) -> Self:
-        await self._client.__aenter__()
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self._client.__aexit__()
 
     @asynccontextmanager
     async def session(self, conversation: Conversation) -> AsyncIterator[WebSocketSession]:

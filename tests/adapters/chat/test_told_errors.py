@@ -38,11 +38,7 @@ def _of_anthropic(type: str) -> tuple[str, tuple[bytes, ...]]:
         (_of_anthropic("rate_limit_error"), AdapterRateLimitedError, True),
         (_of_anthropic("invalid_request_error"), AdapterRefusedError, False),
         (("responses", FAILED), AdapterRefusedError, True),
-        (
-            ("responses", (RESPONSE_START, named("response.failed", response=FAILED))),
-            AdapterRefusedError,
-            True,
-        ),
+        (("responses", (FAILED_EVENT,)), AdapterRefusedError, True),
         (
             ("responses", (named("error", code="rate_limit_exceeded", message="Sorry"),)),
             AdapterRateLimitedError,
