@@ -45,19 +45,26 @@ def check_seconds(setting: str, seconds: float | None) -> None:
         raise ValueError(f"{setting} {seconds:g} is not a positive number of seconds")
 
 
-def check_address(url: str, setting: str) -> None:
+def check_address(
+    url: str,
+    setting: str,
+    *,
+    schemes: Sequence[str] = ("http", "https"),
+    example: str = "http://localhost:8000/v1",
+) -> None:
     """
-    Make sure that *url* is an http(s) address without credentials.
+    Make sure that *url*, which may be a template, is an address of one of *schemes* without credentials.
 
     Raises:
-        ValueError: *url* is not an http(s) address, or holds credentials.
+        ValueError: *url* is not such an address, or holds credentials.
     """
+    host_is_template = "{{" in url.partition("://")[2].partition("/")[0]
     try:
-        parts = urlsplit(url)
+        parts = urlsplit(url.partition("{{")[0])
     except ValueError as error:
         raise ValueError(f"{setting} is not a URL: {error}") from error
-    if parts.scheme not in ("http", "https") or not parts.netloc:
-        raise ValueError(f'{setting} "{url}" is not an address like http://localhost:8000/v1')
+    if parts.scheme not in schemes or not (parts.netloc or host_is_template):
+        raise ValueError(f'{setting} "{url}" is not an address like {example}')
     if "@" in parts.netloc:
         raise ValueError(f"{setting} holds credentials; keys are read from environment variables")
 

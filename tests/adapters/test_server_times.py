@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from replay import ChatReply, ChatRequest, Conversation, ServerTimes, WireTimes
+from replay import ChatReply, ChatRequest, ServerTimes, WireTimes
 from replay_adapters.chat.openai import OpenAIAdapter
 from replay_adapters.http.adapter import HttpAdapter
 from replay_adapters.server_times import find_in_body, find_in_headers, plausible_times
+from tests.adapters.asking import EMPTY
 from tests.adapters.servers import answering, completion, delta, event, streamed
 
 # All below the millisecond by which a server may be beyond our own time, so that no clock decides.
@@ -29,7 +30,7 @@ END = {"choices": [], "usage": {"prompt_tokens": 3, "completion_tokens": 1}}
 
 
 async def _asked(adapter: Any) -> ServerTimes | None:
-    async with adapter, adapter.session(Conversation(id="c", turns=())) as session:
+    async with adapter, adapter.session(EMPTY) as session:
         reply: ChatReply = await session.ask(ChatRequest(question="Q", history=(), depth=1))
     assert reply.text == "Yes."
     assert reply.times is not None

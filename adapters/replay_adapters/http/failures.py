@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from http import HTTPStatus
+from http.client import responses
 from typing import Any
 
 import aiohttp
@@ -35,7 +35,11 @@ def refusal(
     wait_s = retry_after_s(headers, datetime.now(UTC))
     said = excerpt(content, secrets)
     step = next_step(status, headers, key_hint)
-    return refused(status, f"{place} answered {status} {_phrase(status)}: {said}; {step}", wait_s)
+    return refused(
+        status,
+        f"{place} answered {status} {responses.get(status, '(a status of its own)')}: {said}; {step}",
+        wait_s,
+    )
 
 
 def refused(
@@ -129,13 +133,6 @@ def broken(error: Exception, place: str, secrets: Secrets) -> AdapterError:
         f"the system's log may say why{', unless it speaks https there' if hung_up else ''}",
         retryable=True,
     )
-
-
-def _phrase(status: int) -> str:
-    try:
-        return HTTPStatus(status).phrase
-    except ValueError:
-        return "(a status of its own)"
 
 
 STATUSES = {

@@ -114,8 +114,7 @@ class RequestTemplate:
             ValueError: a setting is wrong, or two don't go together.
         """
         self.method = method
-        if "{{" not in url.partition("://")[2].partition("/")[0]:
-            check_address(url.partition("{{")[0], f"{setting}url")
+        check_address(url, f"{setting}url")
         for name, value in (("url", url), ("params", params), ("body", body), ("form", form)):
             check_variables(value, f"{setting}{name}", unknown=unknown)
         for name, value in (("body", body), ("form", form)):

@@ -16,7 +16,6 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any, Literal
-from urllib.parse import urlsplit
 from uuid import uuid4
 
 from replay import (
@@ -39,6 +38,7 @@ from replay_adapters.json_reply import ReplyPath
 from replay_adapters.rendering import question_variables, rendered
 from replay_adapters.reply_errors import parse_errors_as_bad_reply
 from replay_adapters.setting_checks import (
+    check_address,
     check_count,
     check_seconds,
     check_variables,
@@ -111,7 +111,7 @@ class WebSocketAdapter(ClientAdapter):
     """All frames of one answer together."""
 
     def __post_init__(self) -> None:
-        _check_url(self.url)
+        check_address(self.url, "url", schemes=("ws", "wss"), example="ws://localhost:8080/chat")
         for name in ("url", "send", "on_open"):
             check_variables(getattr(self, name), name)
         for name in ("frames", "max_reply_bytes"):
@@ -211,18 +211,6 @@ class WebSocketAdapter(ClientAdapter):
                 f"{frame.place} sent a frame that can't be read as JSON ({error}): {frame.excerpt()}; "
                 'set "format: text" if its frames are plain texts'
             ) from error
-
-
-def _check_url(url: str) -> None:
-    try:
-        scheme, host = url.partition("://")[0], urlsplit(url.partition("{{")[0]).netloc
-    except ValueError as error:
-        raise ValueError(f"url is not a URL: {error}") from error
-    templated = "{{" in url.partition("://")[2].partition("/")[0]
-    if scheme not in ("ws", "wss") or not (host or templated):
-        raise ValueError(f'url "{url}" is not an address like ws://localhost:8080/chat')
-    if "@" in host:
-        raise ValueError("url holds credentials; keys are read from environment variables")
 
 
 class WebSocketSession:

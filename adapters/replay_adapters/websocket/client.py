@@ -25,7 +25,7 @@ from replay import (
 )
 from replay_adapters.http.client import sent_headers
 from replay_adapters.http.connections import Incoming, new_session
-from replay_adapters.http.failures import broken, refused
+from replay_adapters.http.failures import broken, next_step, refused
 from replay_adapters.http.redaction import Secrets, retry_after_s, shown_url
 from replay_adapters.http.reply import ReceivedText
 from replay_adapters.setting_checks import check_count, check_seconds
@@ -258,12 +258,8 @@ class WebSocketClient:
             step = "check that the url is that of the WebSocket endpoint itself"
             return AdapterReplyError(f"{message} ({error.message}); {step}", status=status)
         step = "check the url, and what its server wants to be sent"
-        if status in (401, 403):
-            step = self._unauthorized
-        elif status == 429:
-            step = "ask less often, or fewer conversations at a time"
-        elif status >= 500:
-            step = "the fault is on the system's side; its log may say more"
+        if status in (401, 403, 429) or status >= 500:
+            step = next_step(status, {}, self._unauthorized)
         wait_s = retry_after_s(error.headers or {}, datetime.now(UTC))
         return refused(status, f"{message}; {step}", wait_s)
 

@@ -18,7 +18,7 @@ from replay import (
     Usage,
 )
 from replay_adapters.chat.openai import OpenAIAdapter
-from tests.adapters.asking import reply_of
+from tests.adapters.asking import exchange, reply_of
 from tests.adapters.chat.speaking import WHOLE, adapter_of, spoken
 from tests.adapters.servers import answering, completion
 
@@ -196,13 +196,6 @@ async def test_an_azure_style_address_keeps_its_query_and_gets_its_header(
 async def test_an_address_that_ends_with_the_endpoint_is_that_of_the_endpoint(
     api: str, path: str, tail: str
 ) -> None:
-    got: list[str] = []
+    _, sent = await exchange(lambda address: adapter_of(api, address + path + tail), WHOLE[api])
 
-    async def handler(request: web.Request) -> web.Response:
-        got.append(request.path_qs)
-        return web.json_response(WHOLE[api])
-
-    async with answering(handler) as address:
-        await reply_of(adapter_of(api, address + path + tail), REQUEST, TALK)
-
-    assert got == [path + tail.strip("/")]
+    assert sent.request.path_qs == path + tail.strip("/")

@@ -15,25 +15,23 @@ from replay import (
     AdapterReplyError,
     ChatReply,
     ChatRequest,
-    Conversation,
     Passage,
     TokenLogprobs,
     Usage,
 )
 from replay_adapters.chat.openai import OpenAIAdapter
 from tests.adapters.asking import reply_of
+from tests.adapters.chat.speaking import spoken
 from tests.adapters.servers import (
     answering,
     delta,
     event,
     http,
     playing,
-    streamed,
 )
 from tests.waiting import PATIENCE_S, takes
 
 DONE = event("[DONE]")
-TALK = Conversation(id="c", turns=())
 REQUEST = ChatRequest(question="And then?", history=(), depth=1)
 
 
@@ -44,12 +42,8 @@ async def _reply(address: str, **settings: Any) -> ChatReply:
 
 async def _ask(*parts: bytes, **settings: Any) -> ChatReply:
     """The reply that is made of a stream of *parts*."""
-
-    async def handler(request: web.Request) -> web.StreamResponse:
-        return await streamed(request, *parts)
-
-    async with answering(handler) as address:
-        return await _reply(address, **settings)
+    reply, _ = await spoken("chat", parts, REQUEST, **settings)
+    return reply
 
 
 async def _failure(*parts: bytes, **settings: Any) -> AdapterError:
@@ -119,16 +113,9 @@ async def test_without_a_count_by_the_server_there_is_no_usage() -> None:
     ],
 )
 async def test_usage_is_asked_for_unless_told_otherwise(settings: dict[str, Any], sent: Any) -> None:
-    got = []
+    _, got = await spoken("chat", (delta("Yes."), DONE), **settings)
 
-    async def handler(request: web.Request) -> web.StreamResponse:
-        got.append(await request.json())
-        return await streamed(request, delta("Yes."), DONE)
-
-    async with answering(handler) as address:
-        await _reply(address, **settings)
-
-    assert {name: value for name, value in got[0].items() if name.startswith("stream")} == sent
+    assert {name: value for name, value in got.body.items() if name.startswith("stream")} == sent
 
 
 @pytest.mark.parametrize(

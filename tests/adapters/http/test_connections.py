@@ -18,6 +18,7 @@ from replay_adapters.http.adapter import HttpAdapter
 from replay_adapters.http.client import HttpClient
 from replay_adapters.http.connections import Incoming
 from replay_adapters.http.rasa import RasaAdapter
+from tests.adapters.asking import EMPTY
 from tests.adapters.servers import http
 from tests.waiting import PATIENCE_S, others_first
 
@@ -163,7 +164,7 @@ async def test_what_broke_a_new_connection_is_not_sent_again_unseen(method, hist
         adapter = HttpAdapter(
             url=f"{address}/?q={{{{question}}}}", method=method, answer="a", history=history
         )
-        async with adapter, adapter.session(Conversation(id="c", turns=())) as session:
+        async with adapter, adapter.session(EMPTY) as session:
             with pytest.raises(AdapterConnectionError) as caught:
                 await session.ask(ChatRequest(question="Q", history=(), depth=1))
 

@@ -22,8 +22,6 @@ from replay import (
     AdapterRefusedError,
     AdapterReplyError,
     ChatReply,
-    ChatRequest,
-    Conversation,
     WireTimes,
 )
 from replay.testing import FAIL, HANG, AdapterContract
@@ -32,8 +30,6 @@ from replay_adapters.http.polling import Poll
 from tests.adapters.asking import reply_of
 from tests.adapters.servers import answering, event, running, streamed
 
-TALK = Conversation(id="c", turns=())
-REQUEST = ChatRequest(question="Q?", history=(), depth=1)
 GRADIO: dict[str, Any] = {
     "stream": "sse-named",
     "piece": "event == 'generating' && data[0]",

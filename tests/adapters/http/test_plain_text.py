@@ -9,14 +9,12 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from replay import AdapterCutOffError, AdapterReplyError, ChatReply, ChatRequest, Conversation
+from replay import AdapterCutOffError, AdapterReplyError, ChatReply
 from replay.testing import FAIL, HANG, AdapterContract
 from replay_adapters.http.adapter import HttpAdapter
 from tests.adapters.asking import reply_of
 from tests.adapters.servers import answering, cutting, http, playing
 
-TALK = Conversation(id="c", turns=())
-REQUEST = ChatRequest(question="Q?", history=(), depth=1)
 TEXT = "Schöne 🐈 naïvely 東京."
 
 

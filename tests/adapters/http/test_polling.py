@@ -17,14 +17,12 @@ from replay import (
     AdapterReplyError,
     AdapterTimeoutError,
     ChatReply,
-    ChatRequest,
-    Conversation,
 )
 from replay.core.asking.retries import ask_within
 from replay.testing import FAIL, HANG, AdapterContract
 from replay_adapters.http.adapter import HttpAdapter
 from replay_adapters.http.polling import Poll
-from tests.adapters.asking import reply_of, session_of
+from tests.adapters.asking import EMPTY, FIRST, reply_of, session_of
 from tests.adapters.servers import answering, unused_address
 
 EVERY_S = 0.01
@@ -131,11 +129,11 @@ async def test_who_asks_for_more_than_the_deadline_is_named_in_the_record() -> N
         answering(handler) as address,
         session_of(
             HttpAdapter(url=f"{address}/jobs", answer="text", poll=Poll(until="done")),
-            Conversation(id="c", turns=()),
+            EMPTY,
         ) as session,
     ):
         with pytest.raises(AdapterTimeoutError, match="it had asked to be left alone for 86400 s"):
-            await ask_within(session, ChatRequest(question="Q?", history=(), depth=1), 0.2)
+            await ask_within(session, FIRST, 0.2)
 
 
 async def test_polls_that_fail_one_after_the_other_end_it() -> None:
