@@ -51,7 +51,7 @@ async def exchange(
     answer: Any,
     request: ChatRequest = FIRST,
     talk: Conversation = EMPTY,
-    **headers: str,
+    headers: Any = None,
 ) -> tuple[ChatReply, Sent]:
     """
     What the adapter that *make* makes of a server's address replies to *request*, and what that was sent.

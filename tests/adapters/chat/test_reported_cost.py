@@ -33,18 +33,18 @@ def test_a_cost_is_a_finite_number_in_usage_or_header(
     assert reported_cost_usd(usage, headers) == cost
 
 
-async def _ask(api: Any, answer: Any, **headers: str) -> ChatReply:
+async def _ask(api: Any, answer: Any, headers: Any = None) -> ChatReply:
     def adapter(address: str) -> OpenAIAdapter:
         return OpenAIAdapter(base_url=address, model="m", api=api, stream=isinstance(answer, tuple))
 
-    reply, _ = await exchange(adapter, answer, **headers)
+    reply, _ = await exchange(adapter, answer, headers=headers)
     return reply
 
 
 async def test_a_whole_chat_reply_has_the_cost_of_its_header() -> None:
     body = {"choices": [{"message": {"content": "Yes."}}]}
 
-    reply = await _ask("chat", body, **{"X-LiteLLM-Response-Cost": "1.5e-05"})
+    reply = await _ask("chat", body, {"X-LiteLLM-Response-Cost": "1.5e-05"})
 
     assert reply.cost_usd == 1.5e-05
 

@@ -6,8 +6,6 @@ import asyncio
 import re
 import socket
 import struct
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Literal
 
 import aiohttp
@@ -19,7 +17,7 @@ from replay_adapters.http.client import HttpClient
 from replay_adapters.http.connections import Incoming
 from replay_adapters.http.rasa import RasaAdapter
 from tests.adapters.asking import EMPTY
-from tests.adapters.servers import http
+from tests.adapters.servers import http, listening
 from tests.waiting import PATIENCE_S, others_first
 
 Ending = Literal["keep", "said", "fin", "rst", "fin-under-next", "rst-under-next"]
@@ -66,16 +64,6 @@ async def asked(reader: asyncio.StreamReader) -> bytes:
 def reset(writer: asyncio.StreamWriter) -> None:
     raw = writer.get_extra_info("socket")
     raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-
-
-@asynccontextmanager
-async def listening(serve) -> AsyncIterator[str]:
-    server = await asyncio.start_server(serve, "127.0.0.1", 0)
-    try:
-        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-    finally:
-        server.close()
-        await others_first()  # the connections' tasks end
 
 
 async def played(adapter: HttpAdapter | RasaAdapter) -> list[AdapterError]:
