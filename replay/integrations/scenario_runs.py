@@ -26,6 +26,9 @@ from replay.runs.launch import run
 from replay.scenario.assertions.findings import AssertionResult
 from replay.scenario.reading import ScenarioFile
 
+MOST = 5
+"""Turns of each system and policy that are shown."""
+WIDTH = 300
 LONGEST_PLAY_S = 24 * 60 * 60.0
 """For how long one process waits for another that plays."""
 
@@ -75,11 +78,6 @@ class PlayedOnce:
             return str(self._play(file, runs=self._runs).folder), None
         except ReplayError as error:
             return None, str(error)
-
-
-MOST = 5
-"""Turns of each system and policy that are shown."""
-WIDTH = 300
 
 
 def turns_against(run: Run, result: AssertionResult) -> Iterator[str]:

@@ -157,24 +157,23 @@ class BotFrameworkAdapter:
         actions = suggested.get("actions") if isinstance(suggested, Mapping) else None
         return with_titles(activity.text_at("text"), actions if self.buttons else None)
 
-    def passages_in(self, answer: BotAnswer) -> tuple[Passage, ...]:
-        """Return the passages that the bot used for *answer*."""
+    def passages_in(self, answer: BotAnswer, place: str) -> tuple[Passage, ...]:
+        """Return the passages that the bot at *place* used for *answer*."""
         value = [dict(activity.value) for activity in answer.activities]
         said, at = " ".join(answer.texts).encode("utf-8", "replace"), answer.activities[-1].at
-        shown = ReceivedText(place=answer.place, content=said, at=at, secrets=Secrets({}))
+        shown = ReceivedText(place=place, content=said, at=at, secrets=Secrets({}))
         return self._passages.passages(shown, value)
 
 
+@dataclass(slots=True, kw_only=True)
 class BotAnswer:
     """What the bot sent after a question."""
 
-    def __init__(self, place: str) -> None:
-        self.place = place
-        self.activities: list[Activity] = []
-        self.texts: list[str] = []
-        self.is_begun = False
-        """The question itself has been seen."""
-        self.complete = False
+    activities: list[Activity] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+    is_begun: bool = False
+    """The question itself has been seen."""
+    complete: bool = False
 
 
 class BotFrameworkSession:
@@ -210,7 +209,7 @@ class BotFrameworkSession:
         if not self._settled:
             await self._line.skip()  # what belongs to a question that was given up
         self._settled = False
-        answer = BotAnswer(self._line.place)
+        answer = BotAnswer()
         sent = perf_counter()
         self._questions.append(await self._line.post(activity, headers))
         try:
@@ -311,7 +310,7 @@ class BotFrameworkSession:
             )
         return ChatReply(
             text="\n\n".join(answer.texts),
-            passages=self._adapter.passages_in(answer),
+            passages=self._adapter.passages_in(answer, self._line.place),
             times=WireTimes(
                 sent=sent,
                 # The wait that showed that the bot was done is ours.

@@ -270,26 +270,24 @@ class LmEvalAdapter:
         return answers(self._lm, questions, self.gen_kwargs)
 
 
+@dataclass(frozen=True, slots=True)
 class LmEvalSession:
     """One conversation with the model."""
 
-    def __init__(
-        self, adapter: LmEvalAdapter, batches: Batches[Question, Any], conversation: Conversation
-    ) -> None:
-        self._adapter = adapter
-        self._batches = batches
-        self._conversation = conversation
+    adapter: LmEvalAdapter
+    batches: Batches[Question, Any]
+    conversation: Conversation
 
     async def ask(self, request: ChatRequest) -> ChatReply:
         try:
-            text = await self._batches.put(self._adapter.question(self._conversation, request))
+            text = await self.batches.put(self.adapter.question(self.conversation, request))
         except AdapterError:
             raise
         except Exception as error:  # whatever a stranger's model raises
-            raise failure(error, self._adapter.model) from error
+            raise failure(error, self.adapter.model) from error
         if not isinstance(text, str) or not text.strip():
             raise AdapterReplyError(
-                f'lm-eval\'s model "{self._adapter.model}" gave no text; a larger max_gen_toks in gen_kwargs '
+                f'lm-eval\'s model "{self.adapter.model}" gave no text; a larger max_gen_toks in gen_kwargs '
                 "helps where a model thinks before it answers"
             )
         return ChatReply(text=text.strip())

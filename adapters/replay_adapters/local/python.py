@@ -154,31 +154,25 @@ class PythonAdapter:
             ) from error
 
 
+@dataclass(frozen=True, slots=True)
 class PythonSession:
     """One conversation with the callable."""
 
-    def __init__(
-        self,
-        adapter: PythonAdapter,
-        target: Callable[..., Any],
-        names: tuple[str, ...],
-        conversation: Conversation,
-    ) -> None:
-        self._adapter = adapter
-        self._target = target
-        self._names = names
-        self._conversation = conversation
+    adapter: PythonAdapter
+    target: Callable[..., Any]
+    names: tuple[str, ...]
+    conversation: Conversation
 
     async def ask(self, request: ChatRequest) -> ChatReply:
         given = {
             "question": request.question,
             "history": request.history,
-            "conversation": self._conversation,
+            "conversation": self.conversation,
             "depth": request.depth,
             "request": request,
         }
-        returned = await self._adapter.call(self._target, {name: given[name] for name in self._names})
-        return _reply(returned, self._adapter.target, request.steps)
+        returned = await self.adapter.call(self.target, {name: given[name] for name in self.names})
+        return _reply(returned, self.adapter.target, request.steps)
 
 
 def _outcome(

@@ -29,7 +29,6 @@ _STOPWORDS = frozenset(
     """.split()  # noqa: SIM905 - 150 words in quotes are no easier to read
 )
 _ENDINGS = (("sses", "ss"), ("ies", "y"), ("ied", "y"), ("ing", ""), ("edly", ""), ("ed", ""), ("ly", ""))
-_SIBILANTS = ("ches", "shes", "xes", "zes", "ses")
 
 
 _IRREGULAR = {

@@ -173,7 +173,7 @@ class WebSocketAdapter(ClientAdapter):
 
     def _builder(self) -> AnswerBuilder:
         return AnswerBuilder(
-            self._paths,
+            paths=self._paths,
             frames=self.frames,
             is_joined=self.join == "concatenate",
             max_reply_bytes=self.max_reply_bytes,

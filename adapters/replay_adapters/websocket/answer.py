@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from replay import AdapterReplyError, ChatReply, Passage, WireTimes
@@ -11,30 +12,30 @@ from replay_adapters.http.reply import ReceivedText
 from replay_adapters.json_reply import ReplyPath, spelt_out
 
 
+@dataclass(slots=True, kw_only=True)
 class AnswerBuilder:
     """What came of an answer so far."""
 
-    def __init__(
-        self, paths: Mapping[str, ReplyPath], *, frames: int | None, is_joined: bool, max_reply_bytes: int
-    ) -> None:
-        """*paths* by setting; *frames* with a piece complete it; unless *is_joined* the last one is all."""
-        self._paths = paths
-        self._frames = frames
-        self._is_joined = is_joined
-        self._max_reply_bytes = max_reply_bytes
-        self._size = 0
-        self._passages: tuple[Passage, ...] = ()
-        self._values: list[Any] = []
-        self._first_byte: float | None = None
-        self._moments: list[float] = []
-        self.pieces: list[str] = []
-        self.complete: bool = False
-        self.last: ReceivedText | None = None
+    paths: Mapping[str, ReplyPath]
+    """By setting."""
+    frames: int | None
+    """So many with a piece complete it."""
+    is_joined: bool
+    """All pieces together are the answer; else the last one is."""
+    max_reply_bytes: int
+    pieces: list[str] = field(default_factory=list)
+    complete: bool = False
+    last: ReceivedText | None = None
+    _size: int = 0
+    _passages: tuple[Passage, ...] = ()
+    _values: list[Any] = field(default_factory=list)
+    _first_byte: float | None = None
+    _moments: list[float] = field(default_factory=list)
 
     @property
     def text(self) -> str:
         """The pieces together."""
-        return "".join(self.pieces if self._is_joined else self.pieces[-1:])
+        return "".join(self.pieces if self.is_joined else self.pieces[-1:])
 
     def add(self, frame: ReceivedText, value: Any) -> None:
         """
@@ -43,7 +44,7 @@ class AnswerBuilder:
         Raises:
             AdapterReplyError: it is of another shape than the paths were made for, or too much.
         """
-        most, frames, paths = self._max_reply_bytes, self._frames, self._paths
+        most, frames, paths = self.max_reply_bytes, self.frames, self.paths
         self.last = frame
         self._first_byte = self._first_byte or frame.at
         self._size += len(frame.content)
@@ -73,10 +74,10 @@ class AnswerBuilder:
         if not self.text.strip():
             shown = self.last.excerpt() if self.last else "nothing"
             raise AdapterReplyError(
-                f'{place} completed its answer, but answer "{self._paths["answer"].expression}" gave '
+                f'{place} completed its answer, but answer "{self.paths["answer"].expression}" gave '
                 f"no text in any frame; the last one: {shown}; check the path against it"
             )
-        in_pieces = self._frames != 1 and self._is_joined
+        in_pieces = self.frames != 1 and self.is_joined
         times = WireTimes(
             sent=sent,
             # Waiting for more that never came is ours, so it is no part of the system's latency.
@@ -86,5 +87,5 @@ class AnswerBuilder:
             token_gaps_100us=token_gaps_100us(self._moments) if in_pieces else (),
         )
         assert self.last is not None
-        steps = self._paths["steps"].steps(self.last, self._values)
+        steps = self.paths["steps"].steps(self.last, self._values)
         return ChatReply(text=self.text, passages=self._passages, steps=steps, times=times)

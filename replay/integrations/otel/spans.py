@@ -29,6 +29,9 @@ from replay.core.trace_ids import PlayTrace
 from replay.integrations.otel.asks import TracedAsk, TracedTurn, asks_of
 from replay.scenario.sections import Scenario, SystemSection
 
+SCOPE: InstrumentationScope = InstrumentationScope(
+    "convreplay", __version__, "https://opentelemetry.io/schemas/1.41.0"
+)
 Attributes = dict[str, Any]
 SENT_AS = ("temperature", "top_p", "top_k", "max_tokens", "frequency_penalty", "presence_penalty")
 """Settings of a model that the conventions have as ``gen_ai.request.*``."""
@@ -102,11 +105,6 @@ def message_parts(message: Message) -> dict[str, Any]:
         arguments = call.parsed_arguments
         parts.append({"type": "tool_call", "id": call.id, "name": call.name, "arguments": arguments})
     return {"role": message.role, "parts": parts}
-
-
-SCOPE: InstrumentationScope = InstrumentationScope(
-    "convreplay", __version__, "https://opentelemetry.io/schemas/1.41.0"
-)
 
 
 def resource(run: str, name: str) -> Resource:
