@@ -45,19 +45,26 @@ def check_seconds(setting: str, seconds: float | None) -> None:
         raise ValueError(f"{setting} {seconds:g} is not a positive number of seconds")
 
 
-def check_address(url: str, setting: str) -> None:
+def check_address(
+    url: str,
+    setting: str,
+    *,
+    schemes: Sequence[str] = ("http", "https"),
+    example: str = "http://localhost:8000/v1",
+) -> None:
     """
-    Make sure that *url* is an http(s) address without credentials.
+    Make sure that *url*, which may be a template, is an address of one of *schemes* without credentials.
 
     Raises:
-        ValueError: *url* is not an http(s) address, or holds credentials.
+        ValueError: *url* is not such an address, or holds credentials.
     """
+    host_is_template = "{{" in url.partition("://")[2].partition("/")[0]
     try:
-        parts = urlsplit(url)
+        parts = urlsplit(url.partition("{{")[0])
     except ValueError as error:
         raise ValueError(f"{setting} is not a URL: {error}") from error
-    if parts.scheme not in ("http", "https") or not parts.netloc:
-        raise ValueError(f'{setting} "{url}" is not an address like http://localhost:8000/v1')
+    if parts.scheme not in schemes or not (parts.netloc or host_is_template):
+        raise ValueError(f'{setting} "{url}" is not an address like {example}')
     if "@" in parts.netloc:
         raise ValueError(f"{setting} holds credentials; keys are read from environment variables")
 
@@ -185,6 +192,13 @@ def unsent_system_prompts(*values: Any, where: str) -> str | None:
     if Template(values).names & {"messages", "system_prompt"}:
         return None
     return f"{{{{ messages }}}} or {{{{ system_prompt }}}} in {where} sends them"
+
+
+def replaced_system_prompts(template: Template | TextTemplate | None, setting: str) -> str | None:
+    """Return how to send the recorded system prompts that *template* replaces; None where it has them."""
+    if template is None or template.names & {"messages", "system_prompt"}:
+        return None
+    return f"its setting {setting} stands in their place; {{{{ system_prompt }}}} in it puts them there"
 
 
 def _texts(value: Any, place: str, *, of_a_message: bool = False) -> Iterator[tuple[str, str, bool]]:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from replay.integrations.played_once import PlayedOnce
+    from replay.integrations.scenario_runs import PlayedOnce
     from replay.results.run import Run
     from replay.runs.launch import AnyScenario
     from replay.scenario import reading
@@ -147,7 +147,7 @@ class AssertionItem(ScenarioItem):
         self.position = position
 
     def look_at(self, run: Run) -> None:
-        from replay.integrations.failed_turns import turns_against
+        from replay.integrations.scenario_runs import turns_against
         from replay.report.findings import lines_of
         from replay.results.assertion_results import check_assertions
 
@@ -166,7 +166,7 @@ class ChecksItem(ScenarioItem):
 
     def look_at(self, run: Run) -> None:
         from replay.core.expectation import NO_TIMES
-        from replay.integrations.failed_turns import check_lines
+        from replay.integrations.scenario_runs import check_lines
 
         plays = {one.conversation for one in run.records() if one.recorded_conversation == self.name}
         mine = [check for check in run.checks() if check.conversation in plays]
@@ -192,7 +192,7 @@ def _where(run: Run) -> str:
 def _played(config: pytest.Config) -> PlayedOnce:
     """Return the session's runs; workers of pytest-xdist share them."""
     if PLAYED not in config.stash:
-        from replay.integrations.played_once import PlayedOnce
+        from replay.integrations.scenario_runs import PlayedOnce
 
         shared = config._tmp_path_factory.getbasetemp()  # type: ignore[attr-defined]
         if hasattr(config, "workerinput"):
@@ -229,7 +229,7 @@ def replay_run(request: pytest.FixtureRequest, replay_scenario: Callable[[AnySce
 @pytest.fixture
 def mock_system() -> Iterator[ChatServer]:
     """A chat server on this machine that says what ``answers`` has; its ``system`` is for a scenario."""
-    from replay.testing.threaded_server import mock_system
+    from replay.testing.local_server import mock_system
 
     with mock_system() as server:
         yield server

@@ -28,11 +28,10 @@ from replay.coreference.drift import DriftDetector
 from replay.coreference.reading.words import comparable_words, words
 from replay.coreference.wording.rewriting import rewrite
 from replay.policies.policy import PlannedTurn, Reacting, SeenOccasion
-from replay.users.facts import known_facts
 from replay.users.faithful import Knowledge, knowledge, unfaithful
 from replay.users.replies import unexpected_in
 from replay.users.rules import RulesUser
-from replay.users.user import User, Wording, WordingRequest, build_user, word_turn
+from replay.users.user import User, Wording, WordingRequest, build_user, known_facts, word_turn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,13 +12,15 @@ from .judge_case import (
     case as case,
 )
 from .judge_contract import JudgeContract as JudgeContract
-from .local_server import ChatServer as ChatServer, chat_server as chat_server
-from .playing import play as play
+from .local_server import ChatServer as ChatServer, chat_server as chat_server, mock_system as mock_system
 from .policy_contract import PolicyContract as PolicyContract
 from .reader_contract import ReaderContract as ReaderContract
 from .resolver_contract import ResolverContract as ResolverContract
 from .scorer_contract import ScorerContract as ScorerContract
-from .scripted_system import ScriptedSystem as ScriptedSystem, failure as failure
-from .threaded_server import mock_system as mock_system
+from .scripted_system import (
+    ScriptedSystem as ScriptedSystem,
+    failure as failure,
+    play as play,
+)
 from .turns import skipped_turn as skipped_turn, turn as turn
 from .user_contract import UserContract as UserContract, wording_request as wording_request

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from typing import Any
+from collections.abc import AsyncIterator, Coroutine, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from threading import Thread
+from typing import Any, TypeVar
 
 from aiohttp import web
 
@@ -91,3 +92,30 @@ async def chat_server(delay_s: float = 0.0) -> AsyncIterator[ChatServer]:
         yield server
     finally:
         await runner.cleanup()
+
+
+T = TypeVar("T")
+
+
+@contextmanager
+def mock_system(delay_s: float = 0.0) -> Iterator[ChatServer]:
+    """
+    Run a system under test on a real socket of this machine, in a thread, as long as the block lasts.
+
+    Its ``system`` is its entry in a scenario. ``answers`` has its answers by question, ``broken`` the
+    questions that fail, and ``asked`` how often each was asked. Every answer takes *delay_s* seconds.
+    """
+    loop, opened = asyncio.new_event_loop(), AsyncExitStack()
+    thread = Thread(target=loop.run_forever, name="mock-system", daemon=True)
+    thread.start()
+
+    def wait_for(work: Coroutine[Any, Any, T]) -> T:
+        return asyncio.run_coroutine_threadsafe(work, loop).result()
+
+    try:
+        yield wait_for(opened.enter_async_context(chat_server(delay_s)))
+    finally:
+        wait_for(opened.aclose())
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()

@@ -5,7 +5,6 @@ What every resolver must keep, as tests: subclass, give the fixture ``resolver``
 from __future__ import annotations
 
 import math
-import pickle
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -16,7 +15,7 @@ from replay.core.history import Exchange
 from replay.core.settings.plugins import misfit
 from replay.coreference.reading.clusters import read_all
 from replay.coreference.reading.resolver import CharSpan, Cluster, Document, MentionReader, Resolver
-from replay.testing.signature import check_signature
+from replay.testing.signature import check_signature, copy_in_another_process
 
 ODD = (
     "",
@@ -137,14 +136,8 @@ class ResolverContract:
         self, resolver: Resolver, documents: Sequence[Document]
     ) -> None:
         found = resolver.resolve(documents)
-        try:
-            copy = pickle.loads(pickle.dumps(resolver))
-        except Exception as error:
-            raise AssertionError(
-                f"the resolver can't be pickled ({error}): let it hold its settings, and load its model "
-                "at the first call of resolve"
-            ) from error
-        assert copy.signature == resolver.signature, "the copy in another process has another signature"
+        step = "let it hold its settings, and load its model at the first call of resolve"
+        copy = copy_in_another_process(resolver, "resolver", step)
         assert copy.resolve(documents) == found, "the copy in another process resolves otherwise"
 
     def test_its_languages_are_a_set_of_codes_or_any(self, resolver: Resolver) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import math
-import pickle
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,7 +17,7 @@ from msgspec.structs import replace
 from replay.core.record import TurnRecord
 from replay.core.settings.plugins import misfit
 from replay.scorers.scorer import MeanScorer, ResampledScorer, Scorer, Unscored, unit_of
-from replay.testing.signature import check_signature
+from replay.testing.signature import check_signature, copy_in_another_process
 from replay.testing.turns import skipped_turn, turn
 
 CLOSE = 1e-9
@@ -182,14 +181,10 @@ class ScorerContract:
     def test_it_works_after_a_trip_to_another_process(
         self, scorer: Scorer[Any], records: Sequence[TurnRecord]
     ) -> None:
-        try:
-            copy = pickle.loads(pickle.dumps(scorer))
-        except Exception as error:
-            raise AssertionError(
-                f"the scorer can't be pickled ({error}): let it hold its settings and nothing that is "
-                "open, no lambda and no function within a function"
-            ) from error
-        assert copy.signature == scorer.signature, "the copy in another process has another signature"
+        step = (
+            "let it hold its settings and nothing that is open, no lambda and no function within a function"
+        )
+        copy = copy_in_another_process(scorer, "scorer", step)
         assert list(copy.observe(records)) == list(scorer.observe(records)), (
             "the copy in another process observes otherwise: let everything come from the settings"
         )

@@ -1,13 +1,17 @@
-"""What every signature must keep, whatever it signs."""
+"""What every plug-in with a signature must keep."""
 
 from __future__ import annotations
 
-from typing import Protocol
+import pickle
+from typing import Protocol, TypeVar
 
 
 class Signed(Protocol):
     @property
     def signature(self) -> str: ...
+
+
+S = TypeVar("S", bound=Signed)
 
 
 def check_signature(plugin: Signed, before: str) -> None:
@@ -25,3 +29,18 @@ def check_signature(plugin: Signed, before: str) -> None:
     assert not any(character.isspace() for character in now), (
         f'the signature "{now}" has a space in it: write it as one word, as in "f1:squad+cjk+max"'
     )
+
+
+def copy_in_another_process(plugin: S, name: str, step: str) -> S:
+    """
+    Return *plugin*, called *name* in messages, as it arrives in another process.
+
+    Raises:
+        AssertionError: it can't be sent there, and *step* says what to do; or it is another one there.
+    """
+    try:
+        copy: S = pickle.loads(pickle.dumps(plugin))
+    except Exception as error:
+        raise AssertionError(f"the {name} can't be pickled ({error}): {step}") from error
+    assert copy.signature == plugin.signature, "the copy in another process has another signature"
+    return copy

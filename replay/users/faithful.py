@@ -20,8 +20,7 @@ from rapidfuzz import fuzz
 from replay.core.conversation import Conversation, UserGoal
 from replay.coreference.reading.words import content_words, words
 from replay.scorers.checks.english import question_in
-from replay.users.facts import facts_in
-from replay.users.user import UserFact, Wording, WordingRequest
+from replay.users.user import UserFact, Wording, WordingRequest, facts_in
 
 LEAST_ROOM = 20
 """Words that anybody may use, however short their recorded turns are."""

@@ -12,9 +12,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from replay.coreference.reading.words import content_words, word_set, words
-from replay.users.facts import facts_in
 from replay.users.replies import is_yes_no
-from replay.users.user import UserFact, Wording, WordingRequest, skip
+from replay.users.user import UserFact, Wording, WordingRequest, facts_in, skip
 
 VERSION = 1
 """Raised whenever the same request could be worded otherwise."""

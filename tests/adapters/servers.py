@@ -68,6 +68,17 @@ def in_a_thread(server: AbstractAsyncContextManager[T]) -> Iterator[T]:
 
 
 @asynccontextmanager
+async def listening(serve: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Any]) -> AsyncIterator[str]:
+    """A server that lets *serve* deal with each connection."""
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    try:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    finally:
+        server.close()
+        await others_first()  # the connections' tasks end
+
+
+@asynccontextmanager
 async def playing(*chunks: bytes, reset: bool = False, stay: bool = False) -> AsyncIterator[str]:
     """
     A server that reads a request and sends *chunks* as they are, whatever HTTP says.
@@ -92,13 +103,11 @@ async def playing(*chunks: bytes, reset: bool = False, stay: bool = False) -> As
         finally:
             writer.close()
 
-    server = await asyncio.start_server(serve, "127.0.0.1", 0)
-    try:
-        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-    finally:
-        done.set()
-        server.close()
-        await others_first()  # the connections' tasks end
+    async with listening(serve) as address:
+        try:
+            yield address
+        finally:
+            done.set()
 
 
 _unused = socket.socket()
@@ -169,9 +178,5 @@ async def cutting(stream: bytes) -> AsyncIterator[str]:
         finally:
             writer.close()
 
-    server = await asyncio.start_server(serve, "127.0.0.1", 0)
-    try:
-        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-    finally:
-        server.close()
-        await others_first()  # the connections' tasks end
+    async with listening(serve) as address:
+        yield address

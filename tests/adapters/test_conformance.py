@@ -17,17 +17,16 @@ from replay import (
     AdapterReplyError,
     ChatReply,
     ChatRequest,
-    Conversation,
     Exchange,
     Session,
 )
 from replay.core.adapter import Adapter
 from replay.testing import AdapterContract
+from tests.adapters.asking import EMPTY
 from tests.adapters.servers import answering, cutting, http, playing, streamed
 from tests.adapters.wires import STREAMED_WIRES, WHOLE_WIRES, System, Wire
 from tests.waiting import PATIENCE_S
 
-TALK = Conversation(id="c", turns=())
 REQUEST = ChatRequest(question="And then?", history=(Exchange(question="Who?", answer="Mira."),), depth=2)
 KEY = "sk-very-secret-4711"
 
@@ -50,7 +49,7 @@ class TestTheContract(AdapterContract):
 async def _session(wire: Wire, address: str, **settings: Any) -> AsyncIterator[Session]:
     async with (
         wire.make(address, **settings) as adapter,  # type: ignore[attr-defined]
-        adapter.session(TALK) as session,
+        adapter.session(EMPTY) as session,
         asyncio.timeout(PATIENCE_S),
     ):
         yield session
@@ -119,7 +118,7 @@ async def test_a_template_that_does_not_fit_a_conversation_is_a_refusal_of_ours(
 
 @every_wire
 async def test_an_adapter_that_was_not_entered_says_so(wire: Wire) -> None:
-    async with wire.make("http://127.0.0.1:9").session(TALK) as session:
+    async with wire.make("http://127.0.0.1:9").session(EMPTY) as session:
         with pytest.raises(RuntimeError, match="enter the adapter"):
             await session.ask(REQUEST)
 

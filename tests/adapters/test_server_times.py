@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-from aiohttp import web
 
-from replay import ChatReply, ChatRequest, Conversation, ServerTimes, WireTimes
+from replay import ServerTimes, WireTimes
+from replay.core.adapter import Adapter
 from replay_adapters.chat.openai import OpenAIAdapter
 from replay_adapters.http.adapter import HttpAdapter
 from replay_adapters.server_times import find_in_body, find_in_headers, plausible_times
-from tests.adapters.servers import answering, completion, delta, event, streamed
+from tests.adapters.asking import exchange
+from tests.adapters.servers import completion, delta, event
 
 # All below the millisecond by which a server may be beyond our own time, so that no clock decides.
 VLLM = {
@@ -28,9 +30,10 @@ GROQ_TIMES = ServerTimes(queue_s=0.0002, prefill_s=0.0001, decode_s=0.0003)
 END = {"choices": [], "usage": {"prompt_tokens": 3, "completion_tokens": 1}}
 
 
-async def _asked(adapter: Any) -> ServerTimes | None:
-    async with adapter, adapter.session(Conversation(id="c", turns=())) as session:
-        reply: ChatReply = await session.ask(ChatRequest(question="Q", history=(), depth=1))
+async def _asked(
+    make: Callable[[str], Adapter], body: Any, events: tuple[bytes, ...], headers: Any
+) -> ServerTimes | None:
+    reply, _ = await exchange(make, events or body, headers=headers)
     assert reply.text == "Yes."
     assert reply.times is not None
     return reply.times.server
@@ -39,25 +42,12 @@ async def _asked(adapter: Any) -> ServerTimes | None:
 async def _openai(
     body: Any = None, *events: bytes, headers: Any = None, **settings: Any
 ) -> ServerTimes | None:
-    async def handler(request: web.Request) -> web.StreamResponse:
-        if events:
-            return await streamed(request, *events)
-        return web.json_response(body, headers=headers)
-
-    async with answering(handler) as address:
-        return await _asked(
-            OpenAIAdapter(base_url=f"{address}/v1", model="m", stream=bool(events), **settings)
-        )
+    settings |= {"model": "m", "stream": bool(events)}
+    return await _asked(lambda address: OpenAIAdapter(base_url=address, **settings), body, events, headers)
 
 
 async def _http(body: Any = None, *events: bytes, headers: Any = None, **settings: Any) -> ServerTimes | None:
-    async def handler(request: web.Request) -> web.StreamResponse:
-        if events:
-            return await streamed(request, *events)
-        return web.json_response(body, headers=headers)
-
-    async with answering(handler) as address:
-        return await _asked(HttpAdapter(url=address, body={}, **settings))
+    return await _asked(lambda address: HttpAdapter(url=address, body={}, **settings), body, events, headers)
 
 
 @pytest.mark.parametrize(

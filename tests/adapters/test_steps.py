@@ -11,7 +11,7 @@ from aiohttp import web
 
 from replay import Message, ToolCall
 from replay.runs.launch import run_async
-from replay_adapters.steps import steps_of
+from replay_adapters.json_reply import steps_of
 from tests.adapters.servers import answering, event
 
 

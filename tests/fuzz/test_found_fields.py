@@ -13,7 +13,7 @@ from replay_adapters.chat import streamed_answer
 from replay_adapters.http import stream
 from replay_adapters.http.reply import HttpReply
 from replay_adapters.json_reply import ReplyPath
-from replay_adapters.websocket.frame_format import FrameFormat
+from replay_adapters.websocket.adapter import WebSocketAdapter
 from tests.faults.table import GONE_BY
 from tests.fuzz.field_server import ask, check, running
 from tests.fuzz.replies import REPLIES, trying
@@ -163,7 +163,7 @@ async def test_what_nobody_thought_of_is_an_outcome_that_names_it(name, monkeypa
 async def test_over_a_websocket_as_well(monkeypatch, tmp_path):
     async with trying(REPLIES["websocket"], tmp_path) as tried:
         assert await tried(REPLIES["websocket"].seeds[0]) is not None
-        monkeypatch.setattr(FrameFormat, "value_in", lambda *_: 1 // 0)
+        monkeypatch.setattr(WebSocketAdapter, "value_in", lambda *_: 1 // 0)
         assert await tried(REPLIES["websocket"].seeds[0]) is None
 
 

@@ -20,7 +20,7 @@ from typing import Any
 
 import msgspec
 
-from replay.core.adapter import Adapter, ChatRequest
+from replay.core.adapter import Adapter, ChatReply, ChatRequest
 from replay.core.conversation import Conversation
 from replay.core.drift_evidence import Drift, Reading
 from replay.core.history import PlayedTurn, gold_history
@@ -51,9 +51,8 @@ from replay.statistics.depth_table import COUNTS, depth_table
 from replay.statistics.interval import METHOD_NAMES
 from replay.statistics.paired import policy_gaps
 from replay.statistics.score_column import score_columns
-from replay.testing import FakeClock
+from replay.testing import FakeClock, ScriptedSystem
 from replay_adapters.local.extractive import VERSION as EXTRACTIVE, ExtractiveAdapter
-from replay_adapters.local.scripted import ScriptedAdapter, ScriptedAnswer
 from tests.golden.corner_cases import MORE_QUESTIONS, QUESTIONS, documents
 from tests.golden.golden_file import Golden, kept, plain
 from tests.samples import Recorded
@@ -146,15 +145,25 @@ def answers() -> Golden:
     return kept("answers")
 
 
-def _scripted(policy: str) -> ScriptedAdapter:
-    """A system that answers as the extractive one did under *policy*."""
+Asked = dict[tuple[str, int], ChatRequest]
+"""What was asked, by conversation and depth."""
+
+
+def _scripted(policy: str, asked: Asked | None = None) -> ScriptedSystem:
+    """A system that answers as the extractive one did under *policy*; *asked* gets its requests."""
     passages = {passage.id: passage for one in conversations() for passage in one.passages}
-    script: dict[str, list[str | ScriptedAnswer]] = {one.id: [] for one in conversations()}
+    script: dict[str, list[ChatReply]] = {one.id: [] for one in conversations()}
     for at, conversation, _ in questions():
         text, used = answers().rows[at][policy]
         shown = tuple(passages[f"{conversation.id}:{name}"] for name in used)
-        script[conversation.id].append(ScriptedAnswer(text=text, passages=shown))
-    return ScriptedAdapter(answers=script)
+        script[conversation.id].append(ChatReply(text=text, passages=shown))
+
+    def answer(request: ChatRequest, conversation: Conversation) -> ChatReply:
+        if asked is not None:
+            asked[conversation.id, request.depth] = request
+        return script[conversation.id][request.depth - 1]
+
+    return ScriptedSystem(answer)
 
 
 async def _play(policy: Policy, adapter: Adapter) -> list[TurnRecord]:
@@ -299,9 +308,8 @@ async def _plans() -> Content:
     async with _service("embedded") as service:
         policies = _policies(service)
         for name, policy in policies.items():
-            system = _scripted(name if name in ANSWERED else "pred")
-            records = await _play(policy, system)
-            asked = {(one.conversation, one.request.depth): one.request for one in system.requests}
+            asked: Asked = {}
+            records = await _play(policy, _scripted(name if name in ANSWERED else "pred", asked))
             for record in records:
                 plan: list[Any] = [record.edit]
                 if request := asked.get((record.conversation, record.depth)):

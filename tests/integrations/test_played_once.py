@@ -9,7 +9,7 @@ from threading import Barrier
 import pytest
 
 from replay.core.errors import RunError
-from replay.integrations.played_once import NotPlayedError, PlayedOnce
+from replay.integrations.scenario_runs import NotPlayedError, PlayedOnce
 from replay.results.run import Run
 from replay.scenario.reading import ScenarioFile, parse_scenario
 from replay.store.store import RunStore

@@ -11,8 +11,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from replay.testing.local_server import ChatServer
-from replay.testing.threaded_server import mock_system
+from replay.testing.local_server import ChatServer, mock_system
 
 pytest_plugins = ["pytester", "tests.integrations.in_pytest"]
 

@@ -8,10 +8,9 @@ from replay.core.conversation import Conversation, Turn
 from replay.core.history import Exchange
 from replay.core.record import RejectedWording
 from replay.testing import UserContract, wording_request
-from replay.users.facts import facts_in, known_facts
 from replay.users.replies import unexpected_in
 from replay.users.rules import RulesUser
-from replay.users.user import UserFact
+from replay.users.user import UserFact, facts_in, known_facts
 
 
 class TestRules(UserContract):

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -32,8 +31,9 @@ from replay import (
     template_variables,
 )
 from replay_adapters.botframework.direct_line import Activity, DirectLine, said_nothing
-from replay_adapters.http.client import MAX_REPLY_BYTES, HttpClient
-from replay_adapters.http.cookies import Extras, trace_extras
+from replay_adapters.http.client import MAX_REPLY_BYTES, HttpClient, trace_headers
+from replay_adapters.http.redaction import Secrets
+from replay_adapters.http.reply import ReceivedText
 from replay_adapters.json_reply import ReplyPath, with_titles
 from replay_adapters.rendering import rendered
 from replay_adapters.reply_errors import parse_errors_as_bad_reply
@@ -124,14 +124,12 @@ class BotFrameworkAdapter:
     @asynccontextmanager
     async def session(self, conversation: Conversation) -> AsyncIterator[BotFrameworkSession]:
         line = DirectLine(
-            base_url=self.base_url,
-            path=self.path,
+            base=self.base_url.rstrip("/") + self.path.rstrip("/"),
             user=f"dl_{uuid4().hex}",  # the prefix is asked for where ids are checked
             with_secret=self._http,
             own_client=self._client if self.tokens else None,
             stream=self._stream,
             poll_s=self.poll_s,
-            clock=time.monotonic,
         )
         try:
             yield BotFrameworkSession(self, conversation, line)
@@ -159,29 +157,23 @@ class BotFrameworkAdapter:
         actions = suggested.get("actions") if isinstance(suggested, Mapping) else None
         return with_titles(activity.text_at("text"), actions if self.buttons else None)
 
-    def passages_in(self, answer: BotAnswer) -> tuple[Passage, ...]:
-        """Return the passages that the bot used for *answer*."""
+    def passages_in(self, answer: BotAnswer, place: str) -> tuple[Passage, ...]:
+        """Return the passages that the bot at *place* used for *answer*."""
         value = [dict(activity.value) for activity in answer.activities]
-        return self._passages.passages(answer, value)
+        said, at = " ".join(answer.texts).encode("utf-8", "replace"), answer.activities[-1].at
+        shown = ReceivedText(place=place, content=said, at=at, secrets=Secrets({}))
+        return self._passages.passages(shown, value)
 
 
+@dataclass(slots=True, kw_only=True)
 class BotAnswer:
     """What the bot sent after a question."""
 
-    status = None
-
-    def __init__(self, place: str) -> None:
-        self.place = place
-        self.activities: list[Activity] = []
-        self.texts: list[str] = []
-        self.is_begun = False
-        """The question itself has been seen."""
-        self.complete = False
-
-    def excerpt(self) -> str:
-        """Return the first words of the answer."""
-        text = " ".join(" ".join(self.texts).split())
-        return f'"{text}"' if len(text) <= 200 else f'"{text[:200]}..."'
+    activities: list[Activity] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+    is_begun: bool = False
+    """The question itself has been seen."""
+    complete: bool = False
 
 
 class BotFrameworkSession:
@@ -204,9 +196,9 @@ class BotFrameworkSession:
     async def ask(self, request: ChatRequest) -> ChatReply:
         activity = self._adapter.activity(self._conversation, request)
         with parse_errors_as_bad_reply(self._line.place):
-            return await self._ask(activity, trace_extras(request))
+            return await self._ask(activity, trace_headers(request.traceparent))
 
-    async def _ask(self, activity: Mapping[str, Any], extras: Extras | None) -> ChatReply:
+    async def _ask(self, activity: Mapping[str, Any], headers: Mapping[str, str]) -> ChatReply:
         await self._line.start()
         await self._wait_for_greeting()
         if self._over:
@@ -217,9 +209,9 @@ class BotFrameworkSession:
         if not self._settled:
             await self._line.skip()  # what belongs to a question that was given up
         self._settled = False
-        answer = BotAnswer(self._line.place)
+        answer = BotAnswer()
         sent = perf_counter()
-        self._questions.append(await self._line.post(activity, extras))
+        self._questions.append(await self._line.post(activity, headers))
         try:
             await self._listen(answer)
         except AdapterConnectionError as error:
@@ -318,7 +310,7 @@ class BotFrameworkSession:
             )
         return ChatReply(
             text="\n\n".join(answer.texts),
-            passages=self._adapter.passages_in(answer),
+            passages=self._adapter.passages_in(answer, self._line.place),
             times=WireTimes(
                 sent=sent,
                 # The wait that showed that the bot was done is ours.

@@ -8,19 +8,19 @@ As Microsoft's reference has it (https://learn.microsoft.com/azure/bot-service/r
 from __future__ import annotations
 
 import asyncio
-import json
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
 from replay import AdapterError, AdapterReplyError
-from replay_adapters.http.bearer_token import bearer_token, lifetime_s
 from replay_adapters.http.client import HttpClient
-from replay_adapters.http.cookies import Extras
-from replay_adapters.http.reply import HttpReply
+from replay_adapters.http.oauth2 import bearer_token, lifetime_s
+from replay_adapters.http.reply import HttpReply, ReceivedText
+from replay_adapters.json_bytes import decode_json
 from replay_adapters.json_reply import listed
-from replay_adapters.websocket.client import ClosedFrame, Socket, WebSocketClient, WebSocketFrame
+from replay_adapters.websocket.client import ClosedFrame, Socket, WebSocketClient
 
 SERVICE = "check that base_url is that of a Direct Line 3.0 service"
 RECONNECTS = 3
@@ -41,36 +41,26 @@ class Activity:
         return found if isinstance(found, str) else ""
 
 
+@dataclass(kw_only=True)
 class DirectLine:
     """One conversation."""
 
-    def __init__(
-        self,
-        *,
-        base_url: str,
-        path: str,
-        user: str,
-        with_secret: HttpClient,
-        own_client: Callable[[str], HttpClient] | None,
-        stream: WebSocketClient | None,
-        poll_s: float,
-        clock: Callable[[], float],
-    ) -> None:
-        """
-        *own_client* makes a client from a token; None goes on with the secret. Without *stream* activities
-        are polled for. *clock* gives seconds, for a token's age.
-        """
-        self._base = base_url.rstrip("/") + path.rstrip("/")
-        self._user = user
-        self._with_secret = with_secret
-        self._own_client = own_client
-        self._stream = stream
-        self._poll_s = poll_s
-        self._clock = clock
+    base: str
+    """The service's address, to which paths are added."""
+    user: str
+    with_secret: HttpClient
+    own_client: Callable[[str], HttpClient] | None
+    """Makes a client from a token; None goes on with the secret."""
+    stream: WebSocketClient | None
+    """Without it activities are polled for."""
+    poll_s: float
+    clock: Callable[[], float] = time.monotonic
+    """Gives seconds, for a token's age."""
+
+    def __post_init__(self) -> None:
         self._own: HttpClient | None = None
         self._token_from = 0.0
-        self._token_s: float | None = None
-        """How long the token lasts; None if it doesn't say."""
+        self._token_s: float | None = None  # how long the token lasts; None if it doesn't say
         self._id: str | None = None
         self._watermark: str | None = None
         self._seen: set[str] = set()
@@ -80,7 +70,7 @@ class DirectLine:
     @property
     def place(self) -> str:
         """Return the conversation's address, without secrets."""
-        return f"{self._base}/conversations/{self._id}"
+        return f"{self.base}/conversations/{self._id}"
 
     async def start(self) -> None:
         """
@@ -92,16 +82,16 @@ class DirectLine:
         if self._id is not None:
             return
         try:
-            if self._own_client is not None and self._own is None:
-                generated = await self._with_secret.request(
-                    "POST", f"{self._base}/tokens/generate", {"user": {"id": self._user}}
+            if self.own_client is not None and self._own is None:
+                generated = await self.with_secret.request(
+                    "POST", f"{self.base}/tokens/generate", {"user": {"id": self.user}}
                 )
                 await self._take_token(generated, _object(generated))
-            reply = await self._client().request("POST", f"{self._base}/conversations", {})
+            reply = await self._client().request("POST", f"{self.base}/conversations", {})
             value = _object(reply)
             conversation = _text(reply, value, "conversationId")
-            if self._stream is not None:
-                self._socket = await self._stream.connect(_stream_url(reply, value))
+            if self.stream is not None:
+                self._socket = await self.stream.connect(_stream_url(reply, value))
             self._id = conversation
         except AdapterError as error:
             error.reached = False
@@ -118,7 +108,7 @@ class DirectLine:
             if own is not None:
                 await own.__aexit__()
 
-    async def post(self, activity: Mapping[str, Any], extras: Extras | None = None) -> str:
+    async def post(self, activity: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> str:
         """
         Send *activity* from our user; its id.
 
@@ -127,9 +117,9 @@ class DirectLine:
         """
         await self._keep_token()
         self._reconnects = RECONNECTS
-        sent = {**activity, "from": {"id": self._user}}
+        sent = {**activity, "from": {"id": self.user}}
         reply = await self._client().request(
-            "POST", f"{self._path()}/activities", sent, extras=extras, once=True
+            "POST", f"{self._path()}/activities", sent, headers=headers, once=True
         )
         return _text(reply, _object(reply), "id")
 
@@ -141,19 +131,19 @@ class DirectLine:
             AdapterError: the connection broke, or something else than activities came.
         """
         while True:
-            activities = await (self._streamed() if self._stream else self._polled())
+            activities = await (self._streamed() if self.stream else self._polled())
             if activities:
                 return activities
-            if self._stream is None:
-                await asyncio.sleep(self._poll_s)
+            if self.stream is None:
+                await asyncio.sleep(self.poll_s)
 
     async def skip(self) -> None:
         """Leave out what was sent so far."""
-        if self._stream is None:
+        if self.stream is None:
             while await self._polled():
                 pass
         elif self._socket is not None:
-            while isinstance(received := await self._socket.received(), WebSocketFrame):
+            while isinstance(received := await self._socket.received(), ReceivedText):
                 self._new(_set_in(received), received.at)
             if received is not None:
                 await self._reconnect()
@@ -161,7 +151,7 @@ class DirectLine:
     def is_ours(self, activity: Activity) -> bool:
         """Return whether we sent it; what was sent before it stands before it."""
         sender = activity.value.get("from")
-        return isinstance(sender, Mapping) and sender.get("id") == self._user
+        return isinstance(sender, Mapping) and sender.get("id") == self.user
 
     async def _polled(self) -> list[Activity]:
         await self._keep_token()
@@ -183,13 +173,13 @@ class DirectLine:
         return self._new(_set_in(received), received.at)
 
     async def _reconnect(self) -> None:
-        assert self._stream is not None
+        assert self.stream is not None
         socket, self._socket = self._socket, None
         if socket is not None:
             await socket.close()
         await self._keep_token()
         reply = await self._client().request("GET", self._path() + self._since())
-        self._socket = await self._stream.connect(_stream_url(reply, _object(reply)))
+        self._socket = await self.stream.connect(_stream_url(reply, _object(reply)))
 
     def _new(self, activity_set: Mapping[str, Any], at: float) -> list[Activity]:
         """Return the activities in a set that are new."""
@@ -210,33 +200,33 @@ class DirectLine:
 
     def _path(self) -> str:
         assert self._id is not None
-        return f"{self._base}/conversations/{_quoted(self._id)}"
+        return f"{self.base}/conversations/{_quoted(self._id)}"
 
     def _since(self) -> str:
         return f"?watermark={_quoted(self._watermark)}" if self._watermark else ""
 
     def _client(self) -> HttpClient:
-        return self._own or self._with_secret
+        return self._own or self.with_secret
 
     async def _keep_token(self) -> None:
         """Have a token that lasts: a fresh one when half of its time is over."""
         if self._own is None or self._token_s is None:
             return
-        age_s = self._clock() - self._token_from
+        age_s = self.clock() - self._token_from
         if age_s < self._token_s / 2:
             return
         if age_s < self._token_s:
-            reply = await self._own.request("POST", f"{self._base}/tokens/refresh")
+            reply = await self._own.request("POST", f"{self.base}/tokens/refresh")
         else:  # it can't be refreshed any more, but the secret still opens the conversation
-            reply = await self._with_secret.request("GET", self._path())
+            reply = await self.with_secret.request("GET", self._path())
         await self._take_token(reply, _object(reply))
 
     async def _take_token(self, reply: HttpReply, value: Mapping[str, Any]) -> None:
-        assert self._own_client is not None
+        assert self.own_client is not None
         token = bearer_token(reply, value, "token", SERVICE)
-        old, self._own = self._own, self._own_client(token)
+        old, self._own = self._own, self.own_client(token)
         await self._own.__aenter__()
-        self._token_from = self._clock()
+        self._token_from = self.clock()
         self._token_s = lifetime_s(value.get("expires_in"))
         if old is not None:
             await old.__aexit__()
@@ -285,12 +275,12 @@ def _stream_url(reply: HttpReply, value: Mapping[str, Any]) -> str:
     return _text(reply, value, "streamUrl")
 
 
-def _set_in(frame: WebSocketFrame) -> Mapping[str, Any]:
+def _set_in(frame: ReceivedText) -> Mapping[str, Any]:
     """Return the activity set in *frame*; an empty frame, sent as a keep-alive, is an empty set."""
-    if not frame.text.strip():
+    if not frame.content.strip():
         return {}
     try:
-        value = json.loads(frame.text)
-    except (ValueError, RecursionError) as error:
+        value = decode_json(frame.content)
+    except ValueError as error:
         raise AdapterReplyError(f"{frame.place} sent no JSON over its stream: {frame.excerpt()}") from error
     return value if isinstance(value, Mapping) else {}

@@ -17,8 +17,8 @@ and 2.5 us, where encoding all of it with msgspec takes 0.8, 1.9, 5.7 and 59 us.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal, Protocol
 
 from msgspec.structs import replace
 
@@ -33,7 +33,9 @@ from replay import (
     question_messages,
     template_variables,
 )
-from replay_adapters.chat.api import ChatApi
+from replay_adapters.chat.streamed_answer import StreamedAnswer
+from replay_adapters.http.client import StreamEnd
+from replay_adapters.http.reply import HttpReply
 from replay_adapters.json_bytes import encode_json
 from replay_adapters.rendering import rendered, request_error
 
@@ -46,6 +48,49 @@ CONVERSATION = frozenset({"conversation", "passage", "passages"})
 """Variables that stay the same from turn to turn."""
 
 USER, ASSISTANT = b'{"role":"user","content":', b'{"role":"assistant","content":'
+
+
+class ChatApi(Protocol):
+    """What the chat APIs have in common, and each has its own way of."""
+
+    path: str
+    """The endpoint's, to be added to the base address."""
+    messages: str
+    """The field with the messages."""
+    end: StreamEnd
+    """What recognizes a stream's end while it arrives."""
+    last_event: str
+    """The name of the last event of a complete stream, for messages."""
+    has_system_messages: bool
+    """System messages may stand among the others."""
+
+    def fields(
+        self, system: str, extra: Mapping[str, Any], parameters: Mapping[str, Any]
+    ) -> Mapping[str, Any]:
+        """Return the body's fields; messages among them are those before the history."""
+        ...
+
+    def shaped(self, messages: Sequence[Message]) -> Iterable[Mapping[str, Any]]:
+        """Return *messages* in the API's format; calls and results among them are paired."""
+        ...
+
+    def read(self, reply: HttpReply, value: Any) -> StreamedAnswer:
+        """
+        Return the answer in *reply*, whose JSON is *value*.
+
+        Raises:
+            AdapterError: it is of another shape, or reports an error.
+        """
+        ...
+
+    def read_stream(self, reply: HttpReply) -> StreamedAnswer:
+        """
+        Return the answer in the events of *reply*.
+
+        Raises:
+            AdapterError: they can't be read, or one of them reports an error.
+        """
+        ...
 
 
 class ChatBodies:

@@ -6,9 +6,10 @@ How messages, fields and replies look is the business of what is spoken there.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, Self
+from dataclasses import dataclass, field
+from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 from replay import (
@@ -22,46 +23,99 @@ from replay import (
     Template,
     ToolCall,
 )
-from replay_adapters.chat.api import ChatApi
-from replay_adapters.chat.body import ChatBodies, ChatBody
+from replay_adapters.chat.body import ChatApi, ChatBodies, ChatBody
 from replay_adapters.chat.streamed_answer import (
     StreamedAnswer,
     check_complete,
     stream_times,
     streamed_passages,
 )
-from replay_adapters.http.client import HttpClient
-from replay_adapters.http.cookies import trace_extras
+from replay_adapters.http.client import MAX_REPLY_BYTES, ClientAdapter, HttpClient, trace_headers
 from replay_adapters.http.reply import HttpReply
 from replay_adapters.json_bytes import whole_text
 from replay_adapters.json_reply import ReplyPath
 from replay_adapters.reply_errors import parse_errors_as_bad_reply
 from replay_adapters.server_times import add_server_times
-from replay_adapters.setting_checks import check_variables, filled_address
+from replay_adapters.setting_checks import (
+    check_address,
+    check_variables,
+    filled_address,
+    from_environment,
+    headers_from_environment,
+    replaced_system_prompts,
+)
 
 
-class ChatAdapter:
-    """What the adapters of all chat APIs do; which settings there are is theirs to say."""
+@dataclass(kw_only=True)
+class ChatAdapter(ClientAdapter):
+    """What the adapters of all chat APIs have in common."""
 
     base_url: str
-    system: str | None
-    extra: Mapping[str, Any]
-    as_recorded: bool
-    stream: bool
-    passages_path: str | None
-    max_reply_bytes: int
+    model: str
+    """The model's name."""
+    api_key_env: str | None = None
+    """The environment variable that holds the key; none for a server that wants no key."""
+    system: str | None = None
+    """Template of the system message, as in ``Answer from this text: {{passage}}``, in the
+    place of the recorded system prompts, which are sent without it."""
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    """More fields of the body, as in ``temperature: 0``; texts in it are templates."""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """More headers."""
+    headers_env: Mapping[str, str] = field(default_factory=dict)
+    """Headers with a secret, as in ``api-key: AZURE_KEY``: the environment variable that holds the value,
+    or a text such as ``Bearer ${TOKEN}``."""
+    as_recorded: bool = True
+    """False for servers that know only questions and answers in turn: each question is sent as one message,
+    and nothing between it and its answer."""
+    stream: bool = False
+    """Ask for the answer piece by piece, so that the time to its first token can be measured."""
+    passages_path: str | None = None
+    """JMESPath of the passages that the server says it used."""
+    max_reply_bytes: int = MAX_REPLY_BYTES
+    """The largest reply that is read."""
 
-    def _speak(self, api: ChatApi, *, headers: Mapping[str, str], unauthorized: str) -> None:
+    def _speak(
+        self,
+        api: ChatApi,
+        *,
+        settings: Sequence[str],
+        ours: Sequence[str],
+        key: tuple[str, str],
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
         """
-        Get ready; *unauthorized* is the next step after a 401 or 403, for the message.
+        Get ready.
+
+        Args:
+            api: What is spoken.
+            settings: Fields of the body that have a setting of their own.
+            ours: Others that ``extra`` can't replace either.
+            key: The header with the API key, and what stands in it before the key.
+            headers: Those that the API wants.
 
         Raises:
             ValueError: a setting is wrong.
         """
+        check_address(self.base_url, "base_url")
+        if not self.model.strip():
+            raise ValueError('model is empty; name one the server has, as its "/models" lists them')
+        for name in self.extra:
+            if name in (*settings, *ours):
+                what = "has a setting of its own" if name in settings else "is ours to send"
+                raise ValueError(f"extra.{name}: {name} {what}")
+        sent = {**(headers or {}), **self.headers, **headers_from_environment(self.headers_env)}
+        if self.api_key_env is not None:
+            sent[key[0]] = key[1] + from_environment(self.api_key_env, "api_key_env")
+            next_step = f"set the environment variable {self.api_key_env} to a key that is valid there"
+        elif self.headers_env:
+            next_step = f"check the key it wants (set by {', '.join(self.headers_env.values())})"
+        else:
+            next_step = "set api_key_env to the environment variable that holds the key"
         check_variables(self.system or "", "system")
         check_variables(self.extra, "extra")
-        self._client = HttpClient(
-            headers=headers, max_reply_bytes=self.max_reply_bytes, unauthorized=unauthorized
+        self._client: HttpClient = HttpClient(
+            headers=sent, max_reply_bytes=self.max_reply_bytes, unauthorized=next_step
         )
         parts = urlsplit(filled_address(self.base_url, "base_url"))
         # The whole address is what documentation often shows; that is taken, too.
@@ -70,7 +124,6 @@ class ChatAdapter:
         self._url = urlunsplit(parts._replace(path=path + api.path))
         self._api = api
         self._bodies = ChatBodies(self.system, self.extra, api, as_recorded=self.as_recorded)
-        self._takes_prompts = "system_prompt" in Template((self.system or "", self.extra)).names
         self._end = api.end if self.stream else None
         self._passages = ReplyPath(self.passages_path or None, "passages_path")
 
@@ -81,21 +134,13 @@ class ChatAdapter:
     @property
     def unsent_system_prompts(self) -> str | None:
         """None: they are sent, unless ``system`` stands in their place."""
-        if self._bodies.prompts != "left out" or self._takes_prompts:
-            return None
-        return "its setting system stands in their place; {{ system_prompt }} in it puts them there"
+        templates = Template((self.system, self.extra)) if self.system else None
+        return replaced_system_prompts(templates, "system")
 
     @property
     def takes_parameters(self) -> bool:
         """A request's parameters become fields of the body, before those of ``extra``."""
         return True
-
-    async def __aenter__(self) -> Self:
-        await self._client.__aenter__()
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self._client.__aexit__()
 
     @asynccontextmanager
     async def session(self, conversation: Conversation) -> AsyncIterator[Session]:
@@ -113,7 +158,7 @@ class ChatAdapter:
             AdapterError: no answer came.
         """
         reply = await self._client.request(
-            "POST", self._url, body=body, stream=self._end, extras=trace_extras(request)
+            "POST", self._url, body=body, stream=self._end, headers=trace_headers(request.traceparent)
         )
         try:
             with parse_errors_as_bad_reply(reply.place):

@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterable, Sequence
 from itertools import accumulate, chain, repeat
 from operator import sub
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 DONE = b"[DONE]"
@@ -36,18 +36,6 @@ class StreamEvent(NamedTuple):
     data: bytes
     name: bytes = b""
     """The value of its ``event`` field."""
-
-
-class EventReader(Protocol):
-    """Makes events of what is read."""
-
-    def feed(self, read: bytes) -> list[StreamEvent]:
-        """Return the events that *read* brings to their end."""
-        ...
-
-    def end(self) -> list[StreamEvent]:
-        """Return the last events, once the server has ended the stream."""
-        ...
 
 
 class _Lines:
@@ -140,6 +128,10 @@ class JsonLinesReader:
         """Return the last line: it needs no end of its own."""
         rest = self._lines.rest()
         return [StreamEvent(rest)] if rest.strip() else []
+
+
+EventReader = ServerSentEvents | JsonLinesReader
+"""Makes events of what is read."""
 
 
 def events_in(

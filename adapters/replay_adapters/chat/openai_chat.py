@@ -9,18 +9,19 @@ import msgspec
 
 from replay import Message, TokenLogprobs, Usage, message_fields
 from replay_adapters.chat.event_stream import DONE, done_has_come
-from replay_adapters.chat.stream_errors import stream_error
-from replay_adapters.chat.streamed_answer import StreamedAnswer, decoded_events
+from replay_adapters.chat.streamed_answer import StreamedAnswer, decoded_events, event_of
 from replay_adapters.http.client import StreamEnd
+from replay_adapters.http.failures import stream_error
 from replay_adapters.http.reply import HttpReply
+from replay_adapters.json_reply import listed, spelt_out
 from replay_adapters.reply_errors import STUMBLES
 
 
 class Delta(msgspec.Struct, gc=False):
     """What one event adds to the message."""
 
-    content: str | None = None
-    refusal: str | None = None
+    content: Any = None
+    refusal: Any = None
     tool_calls: Any = None
     function_call: Any = None
 
@@ -29,8 +30,8 @@ class ChunkChoice(msgspec.Struct, gc=False):
     """One choice of an event; ``text`` is where the older Completions have it."""
 
     delta: Delta | None = None
-    text: str | None = None
-    finish_reason: str | None = None
+    text: Any = None
+    finish_reason: Any = None
     logprobs: Any = None
 
 
@@ -113,11 +114,14 @@ class ChatCompletions:
             if chunk.choices:
                 choice = chunk.choices[0]
                 delta = choice.delta
-                if text := choice.text if delta is None else delta.content:
+                text = choice.text if delta is None else delta.content
+                if text.__class__ is not str:
+                    text = text_in(text)
+                if text:
                     add_piece(text)
                     add_read(read)
                 elif delta is not None:
-                    streamed.refused = streamed.refused or bool(delta.refusal)
+                    streamed.refused = streamed.refused or bool(spelt_out(delta.refusal))
                     if delta.tool_calls is not None or delta.function_call is not None:
                         _take_calls(delta.tool_calls, delta.function_call, streamed)
                 if choice.logprobs is not None:
@@ -125,7 +129,7 @@ class ChatCompletions:
                 if not choice.finish_reason:
                     continue  # as nearly all of them
                 streamed.complete = True
-                streamed.finish = choice.finish_reason
+                streamed.finish = str(choice.finish_reason)
             _take_rest(reply, chunk, streamed)
         if streamed.usage is None or streamed.finish is None:
             # For what some servers put beside a text: counts up to there, or an error.
@@ -200,31 +204,14 @@ def text_in(content: Any) -> str | None:
 
 
 def _chunk(value: Any) -> Chunk:
-    """Return an event of any shape; what isn't as documented is passed over."""
-    if not isinstance(value, dict):
-        return Chunk()
-    choices = []
-    given = value.get("choices")
-    for choice in given[:1] if isinstance(given, list) else ():
-        if isinstance(choice, dict):
-            delta, finish = choice.get("delta"), choice.get("finish_reason")
-            refusal = delta.get("refusal") if isinstance(delta, dict) else None
-            choices.append(
-                ChunkChoice(
-                    delta=Delta(
-                        content=text_in(delta.get("content")),
-                        refusal=refusal if isinstance(refusal, str) else None,
-                        tool_calls=delta.get("tool_calls"),
-                        function_call=delta.get("function_call"),
-                    )
-                    if isinstance(delta, dict)
-                    else None,
-                    text=text_in(choice.get("text")),
-                    finish_reason=None if finish is None else str(finish),
-                    logprobs=choice.get("logprobs"),
-                )
-            )
-    return Chunk(choices=choices, error=value.get("error"), **{name: value.get(name) for name in TIMED})
+    """Return an event of any shape, with its first choice."""
+    chunk = event_of(Chunk, value)
+    chunk.choices = []
+    for given in listed(value, "choices")[:1] if isinstance(value, dict) else ():
+        choice = event_of(ChunkChoice, given)
+        choice.delta = event_of(Delta, choice.delta) if isinstance(choice.delta, dict) else None
+        chunk.choices.append(choice)
+    return chunk
 
 
 def _logprobs(choice: Any) -> tuple[TokenLogprobs, ...] | None:

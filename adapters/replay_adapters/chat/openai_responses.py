@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
 
 from replay import Message, Usage
 from replay_adapters.chat.openai_chat import logprobs_of, usage_of
-from replay_adapters.chat.stream_errors import stream_error
-from replay_adapters.chat.streamed_answer import StreamedAnswer, decoded_events
+from replay_adapters.chat.streamed_answer import StreamedAnswer, decoded_events, event_of
 from replay_adapters.http.client import StreamEnd
+from replay_adapters.http.failures import stream_error
 from replay_adapters.http.reply import HttpReply
 from replay_adapters.json_reply import listed
 
@@ -23,7 +24,7 @@ ENDS = ("response.completed", "response.incomplete", "response.failed")
 class ResponseEvent(msgspec.Struct, gc=False):
     """One event; which of the fields it has depends on its type."""
 
-    type: str = ""
+    type: Any = None
     delta: Any = None
     logprobs: Any = None
     item: Any = None
@@ -100,7 +101,7 @@ class Responses:
         return found
 
     def read_stream(self, reply: HttpReply) -> StreamedAnswer:
-        events, positions, _ = decoded_events(reply, _events, _event)
+        events, positions, _ = decoded_events(reply, _events, partial(event_of, ResponseEvent))
         streamed = StreamedAnswer()
         logprobs: list[Any] = []
         for event, read in zip(events, positions, strict=True):
@@ -197,11 +198,3 @@ def _finish(response: Mapping[str, Any]) -> str | None:
     reason = details.get("reason") if isinstance(details, dict) else None
     found = reason or response.get("status")
     return found if isinstance(found, str) else None
-
-
-def _event(value: Any) -> ResponseEvent:
-    """Return an event of any shape."""
-    if not isinstance(value, dict):
-        return ResponseEvent()
-    others = {name: value.get(name) for name in ResponseEvent.__struct_fields__[1:]}
-    return ResponseEvent(type=str(value.get("type")), **others)

@@ -1,13 +1,14 @@
 """
 An answer put together from the events of its stream, with the moments at which its pieces came.
 
-What the events mean differs from one kind of system to the next; what they come to doesn't: an answer, an
-error that the system told, or an answer that was cut off.
+What the events mean differs from one kind of system to the next; what they come to doesn't: an answer with
+calls of tools and what it cost, an error that the system told, or an answer that was cut off.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from operator import sub
 from typing import Any, TypeVar
 
@@ -19,10 +20,10 @@ from replay import (
     AdapterReplyError,
     Passage,
     TokenLogprobs,
+    ToolCall,
     Usage,
     WireTimes,
 )
-from replay_adapters.chat.called_tools import CallPieces
 from replay_adapters.chat.event_stream import (
     BYTE_ORDER_MARK,
     DONE,
@@ -31,12 +32,104 @@ from replay_adapters.chat.event_stream import (
     events_in,
     json_array,
 )
-from replay_adapters.chat.reported_cost import reported_cost_usd
 from replay_adapters.http.reply import HttpReply
-from replay_adapters.json_bytes import decode_json, whole_text
+from replay_adapters.json_bytes import decode_json, encode_json, whole_text
 from replay_adapters.json_reply import ReplyPath
 
+HEADER = "x-litellm-response-cost"
+"""LiteLLM's proxy has the cost there (https://docs.litellm.ai/docs/proxy/response_headers), and in
+``usage.cost`` where it streams, as OpenRouter has it (https://openrouter.ai/docs/use-cases/usage-accounting)."""
+MOST_USD = 1e6
+"""No reply costs more; sums over a run stay finite."""
+
+
+def reported_cost_usd(usage: Any, headers: Mapping[str, str]) -> float | None:
+    """Return what *usage* or *headers* say that a reply cost, in US dollars; None if neither does."""
+    cost = usage.get("cost") if isinstance(usage, dict) else None
+    if cost is None:
+        cost = headers.get(HEADER)
+        if cost is None:
+            return None
+    try:
+        told = float(cost)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return told if 0 <= told <= MOST_USD else None
+
+
+@dataclass(slots=True)
+class _PartialCall:
+    id: str = ""
+    name: str = ""
+    pieces: list[str] = field(default_factory=list)
+    arguments: Any = None
+    """All of them at once, a text or a JSON value; pieces go before it."""
+
+
+class CallPieces:
+    """
+    The calls of tools in one reply, put together from the pieces in which they come.
+
+    What should be there is often not: ids, indices, names and arguments are taken as servers send them.
+    """
+
+    __slots__ = ("_calls", "_latest")
+
+    def __init__(self) -> None:
+        self._calls: list[_PartialCall] = []
+        self._latest: dict[int | None, _PartialCall] = {}
+
+    def take(
+        self, index: Any, *, id: Any = None, name: Any = None, piece: Any = None, arguments: Any = None
+    ) -> None:
+        """
+        Take a call, or more of one: a *piece* of its arguments, or all of them.
+
+        It is more of the last call with that *index*, unless it has another id. Some servers give every
+        call the index 0, others none: then a name begins a call as well.
+        """
+        index = index if type(index) is int else None
+        id, name = (part if isinstance(part, str) else "" for part in (id, name))
+        call = self._latest.get(index)
+        another = call is not None and ((id and call.id and id != call.id) or (index is None and name))
+        if call is None or another:
+            call = self._latest[index] = _PartialCall()
+            self._calls.append(call)
+        call.id = call.id or id
+        call.name = call.name or name
+        if isinstance(piece, str):
+            call.pieces.append(piece)
+        if arguments is not None:
+            call.arguments = arguments
+
+    def __bool__(self) -> bool:
+        return bool(self._calls)
+
+    def whole(self, *, after: int) -> tuple[ToolCall, ...]:
+        """
+        Return the calls that name a tool; missing ids are numbered on from *after* earlier calls.
+
+        Raises:
+            ValueError: arguments are nested too deeply.
+        """
+        named = [call for call in self._calls if call.name]
+        return tuple(
+            ToolCall(id=call.id or f"call_{number}", name=call.name, arguments=_arguments(call))
+            for number, call in enumerate(named, after + 1)
+        )
+
+
+def _arguments(call: _PartialCall) -> str:
+    """Return the call's arguments as JSON text; ``{}`` for none, as servers send without parameters."""
+    text = whole_text(call.pieces)
+    if not text.strip() and call.arguments is not None:
+        whole = call.arguments
+        text = whole if isinstance(whole, str) else encode_json(whole).decode()
+    return text if text.strip() else "{}"
+
+
 T = TypeVar("T")
+E = TypeVar("E", bound=msgspec.Struct)
 
 
 class StreamedAnswer(msgspec.Struct):
@@ -71,6 +164,12 @@ class StreamedAnswer(msgspec.Struct):
         self.usage = usage or self.usage
         cost = reported_cost_usd(told, headers or {})
         self.cost_usd = self.cost_usd if cost is None else cost
+
+
+def event_of(kind: type[E], value: Any) -> E:
+    """Return an event of *kind* from a *value* of any shape; what isn't as documented is passed over."""
+    found = value if isinstance(value, dict) else {}
+    return kind(**{name: found.get(name) for name in kind.__struct_fields__})
 
 
 def decoded_events(
@@ -185,16 +284,20 @@ def stream_times(reply: HttpReply, piece_reads: Sequence[int]) -> WireTimes:
     if not piece_reads:
         return WireTimes(sent=reply.sent, first_byte=reply.first_byte, done=reply.done)
     read_at = reply.read_at
-    # Rounded once and then subtracted, so that errors don't add up over an answer.
-    at_100us = [int(moment * 10_000.0) for moment in read_at]
-    at = [*map(at_100us.__getitem__, piece_reads)]
     return WireTimes(
         sent=reply.sent,
         first_byte=reply.first_byte,
         first_token=read_at[piece_reads[0]],
         done=read_at[-1],
-        token_gaps_100us=tuple(map(sub, at[1:], at)),
+        token_gaps_100us=token_gaps_100us([*map(read_at.__getitem__, piece_reads)]),
     )
+
+
+def token_gaps_100us(moments: Sequence[float]) -> tuple[int, ...]:
+    """Return the time from each of *moments*, in seconds, to the next, in units of 100 us."""
+    # Rounded once and then subtracted, so that errors don't add up over an answer.
+    at = [int(moment * 10_000.0) for moment in moments]
+    return tuple(map(sub, at[1:], at))
 
 
 def streamed_passages(reply: HttpReply, path: ReplyPath) -> tuple[Passage, ...]:

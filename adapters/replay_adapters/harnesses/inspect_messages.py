@@ -1,4 +1,4 @@
-"""Messages, calls of tools and replies in Inspect's words and in ours."""
+"""Messages, calls of tools, replies and failures in Inspect's words and in ours."""
 
 from __future__ import annotations
 
@@ -7,6 +7,10 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from replay import (
+    AdapterConnectionError,
+    AdapterError,
+    AdapterRefusedError,
+    AdapterTimeoutError,
     ChatReply,
     ChatRequest,
     Message,
@@ -19,9 +23,11 @@ from replay import (
     match_results,
     question_messages,
 )
+from replay_adapters.http.failures import refused
 
 if TYPE_CHECKING:
-    from inspect_ai.model import ChatMessage, ModelOutput
+    from inspect_ai.model import ChatMessage, Model, ModelOutput
+
 
 CONFIG_NAMES = {"max_completion_tokens": "max_tokens", "n": "num_choices", "stop": "stop_seqs"}
 """What Inspect's generation settings call some of Chat Completions' fields; others are called alike."""
@@ -174,3 +180,46 @@ def _logprobs(output: ModelOutput) -> tuple[TokenLogprobs, ...] | None:
         )
         for one in told.content
     )
+
+
+def failure(error: Exception, who: str, model: Model | None) -> AdapterError:
+    """
+    Return the adapter error for *error*, which a provider or an agent raised.
+
+    Args:
+        error: The exception.
+        who: The name of the model or agent.
+        model: The model, which knows what errors to retry; None for an agent.
+    """
+    first = next((one for one in _causes(error) if type(one).__name__ != "RetryError"), error)
+    told = f'"{who}" raised {one_line(first)}'
+    status = next((one.status_code for one in _causes(error) if _has_status(one)), None)
+    if status is not None:
+        wrong_key = "; check the key that its provider reads"
+        step = {429: "; ask less often", 401: wrong_key, 403: wrong_key}.get(status, "")
+        return refused(status, told + step)
+    # By their names: each provider's library has timeouts and broken connections of its own.
+    names = [name.__name__ for one in _causes(error) for name in type(one).__mro__]
+    if any("Timeout" in name for name in names):
+        return AdapterTimeoutError(told, retryable=True)
+    if any("Connect" in name for name in names) or (model is not None and model.should_retry(error)):
+        return AdapterConnectionError(told, retryable=True)
+    return AdapterRefusedError(told)
+
+
+def _causes(error: BaseException) -> list[Any]:
+    found: list[Any] = []
+    now: BaseException | None = error
+    while now is not None and now not in found:
+        found.append(now)
+        now = now.__cause__ or now.__context__
+    return found
+
+
+def _has_status(error: Any) -> bool:
+    return isinstance(getattr(error, "status_code", None), int)
+
+
+def one_line(error: BaseException) -> str:
+    """Return *error* on one line."""
+    return f"{type(error).__name__}: {' '.join(str(error).split())[:500]}"

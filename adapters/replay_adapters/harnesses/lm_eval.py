@@ -8,16 +8,25 @@ https://github.com/EleutherAI/lm-evaluation-harness, docs/model_guide.md.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+import inspect
+import os
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from copy import deepcopy
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Self
 
+import aiohttp
+
 from replay import (
+    AdapterConnectionError,
     AdapterError,
+    AdapterRefusedError,
     AdapterReplyError,
+    AdapterTimeoutError,
     ChatReply,
     ChatRequest,
     Conversation,
@@ -31,9 +40,113 @@ from replay import (
     template_variables,
 )
 from replay_adapters.harnesses.batches import Batches
-from replay_adapters.harnesses.lm_eval_model import Question, answers, check_known, failure, made
-from replay_adapters.rendering import rendered
-from replay_adapters.setting_checks import check_count, check_variables
+from replay_adapters.http.failures import refused
+from replay_adapters.rendering import rendered, request_error
+from replay_adapters.setting_checks import check_count, check_variables, replaced_system_prompts
+
+Question = str | list[dict[str, Any]]
+"""A whole prompt, or the messages that the model's chat template makes one of."""
+
+
+def check_known(model: str) -> None:
+    """
+    Make sure that lm-eval has *model*.
+
+    Raises:
+        ValueError: lm-eval has no *model* of that name.
+    """
+    from lm_eval.api.registry import model_registry
+    from lm_eval.models import MODEL_MAPPING  # noqa: F401 - importing it fills the registry
+
+    known = sorted(model_registry.keys())
+    if model not in known:
+        close = get_close_matches(model, known, n=1)
+        meant = f'; did you mean "{close[0]}"?' if close else ""
+        raise ValueError(f'lm-eval has no model "{model}"{meant} (known: {", ".join(known)})')
+
+
+def made(model: str, own: Any, model_args: Mapping[str, Any]) -> Any:
+    """
+    Return the ``LM`` that *own* is or returns, or lm-eval's own *model* if *own* is None.
+
+    Raises:
+        TypeError: it is none. Whatever making it raises, too.
+    """
+    if own is None:
+        with _no_progress_bars():
+            from lm_eval.api.registry import get_model
+
+            own = get_model(model)
+    is_made = hasattr(own, "generate_until") and not isinstance(own, type)
+    lm = own if is_made else own(**model_args)
+    if not callable(getattr(lm, "generate_until", None)):
+        raise TypeError(f"it gives {type(lm).__name__}, which has no generate_until")
+    return lm
+
+
+def answers(lm: Any, questions: Sequence[Question], gen_kwargs: Mapping[str, Any]) -> list[Any]:
+    """
+    Return *lm*'s answer to each of *questions*, in their order; blocks meanwhile.
+
+    Args:
+        lm: A model of lm-eval.
+        questions: Prompts, or lists of chat messages.
+        gen_kwargs: Settings for generation.
+
+    Raises:
+        AdapterRefusedError: *lm* has no chat template, or the template refuses the messages.
+    """
+    from lm_eval.api.instance import Instance
+
+    requests = [
+        # Models change the keywords while they read them, so each question has its own.
+        Instance("generate_until", {}, (_prompt(lm, question), deepcopy(dict(gen_kwargs))), number)
+        for number, question in enumerate(questions)
+    ]
+    quiet = "disable_tqdm" in inspect.signature(lm.generate_until).parameters
+    return list(lm.generate_until(requests, disable_tqdm=True) if quiet else lm.generate_until(requests))
+
+
+def failure(error: Exception, model: str) -> AdapterError:
+    """Return the adapter error for *error*, which the *model* raised."""
+    response = getattr(error, "response", None)
+    status = getattr(response, "status_code", getattr(error, "status", None))
+    said = " ".join(f"{getattr(response, 'text', '') or error}".split())
+    message = f'lm-eval\'s model "{model}" failed: {type(error).__name__}: {said:.500}'
+    if isinstance(status, int):
+        return refused(status, message)
+    if isinstance(error, TimeoutError) or "Timeout" in type(error).__name__:
+        return AdapterTimeoutError(f"{message}; model_args has its timeout", retryable=True)
+    if isinstance(error, aiohttp.ClientError | OSError):  # requests' errors are OSErrors
+        return AdapterConnectionError(f"{message}; check base_url in model_args", retryable=True)
+    return AdapterRefusedError(message)
+
+
+def _prompt(lm: Any, question: Question) -> Any:
+    if isinstance(question, str):
+        return question
+    try:
+        return lm.apply_chat_template(question, add_generation_prompt=True)
+    except Exception as error:  # whatever a model's template raises
+        raise request_error(
+            f"the model's chat template fails ({type(error).__name__}: {error}); "
+            "for a model without one, give the setting prompt"
+        ) from error
+
+
+@contextmanager
+def _no_progress_bars() -> Iterator[None]:
+    """tqdm draws none if it is imported within: an endpoint's model has one for each list, asked or not."""
+    before = os.environ.get("TQDM_DISABLE")
+    os.environ["TQDM_DISABLE"] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["TQDM_DISABLE"]
+        else:
+            os.environ["TQDM_DISABLE"] = before
+
 
 OWN_HOSTS = {"openai": "https://api.openai.com", "anthropic": "https://api.anthropic.com"}
 """Whom models of such names ask where no ``base_url`` says otherwise."""
@@ -99,9 +212,7 @@ class LmEvalAdapter:
     @property
     def unsent_system_prompts(self) -> str | None:
         template, name = (self._prompt, "prompt") if self._prompt else (self._system, "system")
-        if template is None or template.names & {"messages", "system_prompt"}:
-            return None
-        return f"its setting {name} stands in their place; {{{{ system_prompt }}}} in it puts them there"
+        return replaced_system_prompts(template, name)
 
     async def __aenter__(self) -> Self:
         if self._batches is not None:
@@ -159,26 +270,24 @@ class LmEvalAdapter:
         return answers(self._lm, questions, self.gen_kwargs)
 
 
+@dataclass(frozen=True, slots=True)
 class LmEvalSession:
     """One conversation with the model."""
 
-    def __init__(
-        self, adapter: LmEvalAdapter, batches: Batches[Question, Any], conversation: Conversation
-    ) -> None:
-        self._adapter = adapter
-        self._batches = batches
-        self._conversation = conversation
+    adapter: LmEvalAdapter
+    batches: Batches[Question, Any]
+    conversation: Conversation
 
     async def ask(self, request: ChatRequest) -> ChatReply:
         try:
-            text = await self._batches.put(self._adapter.question(self._conversation, request))
+            text = await self.batches.put(self.adapter.question(self.conversation, request))
         except AdapterError:
             raise
         except Exception as error:  # whatever a stranger's model raises
-            raise failure(error, self._adapter.model) from error
+            raise failure(error, self.adapter.model) from error
         if not isinstance(text, str) or not text.strip():
             raise AdapterReplyError(
-                f'lm-eval\'s model "{self._adapter.model}" gave no text; a larger max_gen_toks in gen_kwargs '
+                f'lm-eval\'s model "{self.adapter.model}" gave no text; a larger max_gen_toks in gen_kwargs '
                 "helps where a model thinks before it answers"
             )
         return ChatReply(text=text.strip())

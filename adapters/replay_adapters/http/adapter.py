@@ -4,29 +4,48 @@ Any endpoint that answers a request with JSON or a text, in one piece or as a st
 Templates say what is sent, JMESPaths say where the answer stands in the reply. The history is sent
 along, or kept by the system in a session: one whose id is taken from the replies, one that is opened by a
 request of its own, or one named by us.
+
+A session that the system opens by a request of its own is opened with its first question, so that the
+question's deadline and retries count for it; what goes wrong then has not reached the system's history.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal, Self
 from uuid import uuid4
 
-from replay import Conversation, HistoryKeeper
-from replay_adapters.http.client import MAX_REPLY_BYTES, HttpClient
-from replay_adapters.http.cookies import Cookies
+from msgspec.structs import replace
+
+from replay import (
+    AdapterError,
+    AdapterTimeoutError,
+    ChatReply,
+    ChatRequest,
+    Conversation,
+    HistoryKeeper,
+    template_variables,
+)
+from replay_adapters.http.client import MAX_REPLY_BYTES, Cookies, HttpClient, StreamEnd, trace_headers
+from replay_adapters.http.failures import stream_error
 from replay_adapters.http.oauth2 import AccessTokens, ClientCredentials
 from replay_adapters.http.polling import Poll, Poller
-from replay_adapters.http.request import RequestTemplate, SessionRequest
-from replay_adapters.http.session import HttpSession, HttpSystem
+from replay_adapters.http.reply import HttpReply
+from replay_adapters.http.request import FORM, Request, RequestTemplate, SessionRequest
 from replay_adapters.http.stream import Content, EventPaths, Format, Join
 from replay_adapters.json_reply import ReplyPath
+from replay_adapters.rendering import question_variables
+from replay_adapters.reply_errors import parse_errors_as_bad_reply
 from replay_adapters.server_times import ServerTimePaths
 from replay_adapters.setting_checks import headers_from_environment, unsent_system_prompts, uses_seed
 
 Method = Literal["GET", "POST", "PUT", "PATCH"]
+CLOSED_WITHIN_S = 10.0
+"""How long closing a session may take; it is the one request without a question's deadline."""
 
 
 @dataclass(kw_only=True)
@@ -114,36 +133,28 @@ class HttpAdapter:
             reuse_connections=self.reuse_connections,
         )
         self._tokens = AccessTokens(self.oauth2) if self.oauth2 else None
+        self._question = RequestTemplate(
+            method=self.method, url=self.url, params=self.params, body=self.body, form=self.form
+        )
+        self._open = self._beside("open", self.open, "POST")
+        self._close = self._beside("close", self.close, "DELETE")
+        named = ("answer", "piece", "passages", "steps", "error", "session_id")
+        self._paths = {name: ReplyPath(getattr(self, name) or None, name) for name in named}
         # What is text as a whole needs no path.
-        whole = "@" if self.format == "text" or self.stream == "text" else None
-        events = self.stream and EventPaths(
-            self.stream,
+        if "text" in (self.format, self.stream) and not (self.answer or self.piece):
+            whole = "answer" if self.stream is None else "piece"
+            self._paths[whole] = ReplyPath("@", whole)
+        self._server_times = ServerTimePaths(self.server_times)
+        self._events = self.stream and EventPaths(
+            format=self.stream,
             content=self.format,
-            piece=self.piece or (None if self.answer else whole),
-            answer=self.answer,
+            piece=self._paths["piece"],
+            answer=self._paths["answer"],
             until=self.until,
             join=self.join,
-            error=self.error,
+            error=self._paths["error"],
         )
-        self._system = HttpSystem(
-            client=self._client,
-            tokens=self._tokens,
-            history=self.history,
-            question=RequestTemplate(
-                method=self.method, url=self.url, params=self.params, body=self.body, form=self.form
-            ),
-            open=self._beside("open", self.open, "POST"),
-            close=self._beside("close", self.close, "DELETE"),
-            content=self.format,
-            answer=ReplyPath(self.answer or whole, "answer"),
-            passages=ReplyPath(self.passages or None, "passages"),
-            steps=ReplyPath(self.steps or None, "steps"),
-            error=ReplyPath(self.error or None, "error"),
-            session_id=ReplyPath(self.session_id or None, "session_id"),
-            server_times=ServerTimePaths(self.server_times),
-            events=events or None,
-            poller=Poller(self.poll, streams=self.stream is not None) if self.poll else None,
-        )
+        self._poller = Poller(self.poll, streams=self.stream is not None) if self.poll else None
 
     def _beside(self, name: str, request: SessionRequest | None, method: str) -> RequestTemplate | None:
         """
@@ -217,8 +228,162 @@ class HttpAdapter:
         # A fresh id, not the conversation's: several policies play the same conversation at a time.
         ours = str(uuid4()) if self.session_id is None else None
         cookies = Cookies() if self.cookies == "session" else None
-        session = HttpSession(self._system, conversation, ours, cookies)
+        session = HttpSession(self, conversation, ours, cookies)
         try:
             yield session
         finally:
             await session.close()
+
+
+class HttpSession:
+    """One conversation, with the id by which the system knows it."""
+
+    def __init__(
+        self, system: HttpAdapter, conversation: Conversation, session_id: str | None, cookies: Cookies | None
+    ) -> None:
+        """*session_id* is ours, where the system doesn't give one."""
+        self._system = system
+        self._conversation = conversation
+        self._session_id = session_id
+        self._cookies = cookies
+        self._is_open = False
+        self._traceparent: str | None = None
+        """Of the ask under way: what opens the session for it and what looks for its job belong to it."""
+
+    async def ask(self, request: ChatRequest) -> ChatReply:
+        self._traceparent = request.traceparent
+        system = self._system
+        if not self._is_open and system._open is not None:
+            await self._open(system._open)
+        variables = question_variables(self._conversation, request, system.history, self._session_id)
+        sent = system._question.filled_in(variables)
+        events, poller = system._events, system._poller
+        reply = await self._send(
+            sent, stream=events.end() if events and not poller else None, once=system.history == "server"
+        )
+        self._is_open = True
+        try:
+            with parse_errors_as_bad_reply(reply.place):
+                if poller is not None:
+                    get = partial(self._get, stream=events.end() if events else None)
+                    reply, submitted = await poller.answered(reply, sent.url, variables, get)
+                    found = self._read(reply, submitted)
+                else:
+                    found = self._read(reply)
+        except AdapterError as error:
+            error.raw = reply.raw if error.raw is None else error.raw
+            raise
+        return replace(found, raw=reply.raw) if request.keep_raw else found
+
+    def _read(self, reply: HttpReply, *before: Any) -> ChatReply:
+        """Return the answer in *reply*; *before* are JSON values of replies before it."""
+        system, paths = self._system, self._system._paths
+        if system._events is not None:
+            events = system._events.events(reply)
+            # The session's id first: the session goes on even if this answer is of no use.
+            self._keep_session_id(reply, [*before, *events.values])
+            answer = system._events.read_answer(reply, events, paths["passages"], paths["steps"])
+            assert answer.times is not None
+            values, times = events.values, answer.times
+            return replace(answer, times=system._server_times.add_to(reply, values, times, whole=False))
+        value = reply.text() if system.format == "text" else reply.json()
+        if told := paths["error"].find(reply, value):
+            raise stream_error(reply, value if told is True else told)
+        self._keep_session_id(reply, [*before, value])
+        return ChatReply(
+            text=paths["answer"].text(reply, value),
+            passages=paths["passages"].passages(reply, value),
+            steps=paths["steps"].steps(reply, [value]),
+            times=system._server_times.add_to(reply, [value], reply.times, whole=True),
+        )
+
+    def _keep_session_id(self, reply: HttpReply, values: Sequence[Any]) -> None:
+        """
+        Keep the id that stands in the last of *values*, which *reply* holds.
+
+        Raises:
+            AdapterReplyError: there is none yet, though there should be.
+        """
+        path = self._system._paths["session_id"]
+        if path.expression is None or self._system.open is not None:
+            return
+        # Usually the same each time; some systems name a new one that stands for all before it.
+        found = (path.id(reply, value) for value in reversed(values))
+        self._session_id = next(filter(None, found), self._session_id)
+        if self._session_id is None:
+            raise path.unusable(reply, "gives no session id in the session's first reply")
+
+    async def _open(self, request: RequestTemplate) -> None:
+        """
+        Raises:
+            AdapterError: there is no session. The question has not been sent then.
+        """
+        path = self._system._paths["session_id"]
+        variables = template_variables(self._conversation, session_id=self._session_id)
+        try:
+            reply = await self._send(request.filled_in(variables))
+            if path.expression is not None:
+                with parse_errors_as_bad_reply(reply.place):
+                    self._session_id = path.id(reply, reply.json())
+                if self._session_id is None:
+                    raise path.unusable(reply, "gives no session id")
+        except AdapterError as error:
+            error.reached = False
+            error.args = (f"the session could not be opened: {error}",)
+            raise
+        self._is_open = True
+
+    async def close(self) -> None:
+        """
+        Tell the system that nothing more will come; nothing where it needn't know, or knows of no session.
+
+        Raises:
+            AdapterError: it was not told, or could not do it.
+        """
+        request = self._system._close
+        no_id = self._session_id is None and self._system.session_id is not None
+        if request is None or not self._is_open or no_id:
+            return
+        self._is_open = False
+        self._traceparent = None
+        variables = template_variables(self._conversation, session_id=self._session_id)
+        try:
+            async with asyncio.timeout(CLOSED_WITHIN_S):
+                await self._send(request.filled_in(variables))
+        except TimeoutError as error:
+            raise AdapterTimeoutError(
+                f"the session could not be closed: no reply to {request.method} within "
+                f"{CLOSED_WITHIN_S:g} s; the system's log may say why"
+            ) from error
+        except AdapterError as error:
+            error.args = (f"the session could not be closed: {error}",)
+            raise
+
+    async def _get(self, url: str, *, stream: StreamEnd | None) -> HttpReply:
+        return await self._send(Request("GET", url, None, None), stream=stream)
+
+    async def _send(
+        self, request: Request, *, stream: StreamEnd | None = None, once: bool = False
+    ) -> HttpReply:
+        """
+        Return the reply to *request*, with what this conversation and the system's token add to it.
+
+        *once* is for what would change a history that the system keeps.
+        """
+        system = self._system
+        headers = {} if request.form is None else FORM
+
+        def send(token: Mapping[str, str]) -> Awaitable[HttpReply]:
+            own = {**headers, **token, **trace_headers(self._traceparent)}
+            return system._client.request(
+                request.method,
+                request.url,
+                request.json_body,
+                body=request.form,
+                stream=stream,
+                headers=own,
+                cookies=self._cookies,
+                once=once,
+            )
+
+        return await (system._tokens.authorized(send) if system._tokens else send({}))

@@ -10,21 +10,50 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from functools import lru_cache
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import aiohttp
 from yarl import URL
 
 from replay import AdapterError, AdapterRefusedError, AdapterReplyError, __version__
 from replay_adapters.http.connections import StrictConnector, new_session, over_a_used_connection
-from replay_adapters.http.cookies import Extras
 from replay_adapters.http.failures import SPELL_OUT_ADDRESS, broken, refusal
 from replay_adapters.http.redaction import Secrets, shown_url
 from replay_adapters.http.reply import HttpReply
 from replay_adapters.json_bytes import encode_json
 from replay_adapters.setting_checks import check_count
+
+
+class Cookies:
+    """The cookies of one conversation, kept and sent as RFC 6265 says."""
+
+    __slots__ = ("_jar",)
+
+    def __init__(self) -> None:
+        # Called unsafe since it takes cookies of hosts that have no name, such as 127.0.0.1.
+        self._jar = aiohttp.CookieJar(unsafe=True)
+
+    def header(self, url: URL) -> dict[str, str]:
+        """Return the ``Cookie`` header for *url*; empty if no cookie is for it."""
+        found = self._jar.filter_cookies(url)
+        if not found:
+            return {}
+        return {"Cookie": "; ".join(f"{one.key}={one.coded_value}" for one in found.values())}
+
+    def take(self, response: aiohttp.ClientResponse) -> None:
+        """Keep what *response* sets, and drop what it takes back."""
+        set_by = response.headers.getall("Set-Cookie", ())
+        if set_by:
+            self._jar.update_cookies_from_headers(set_by, response.url)
+
+
+def trace_headers(traceparent: str | None) -> dict[str, str]:
+    """Return the header by which a server's own trace joins ours; empty if there is no trace."""
+    return {} if traceparent is None else {"traceparent": traceparent}
+
 
 MEBIBYTE = 1024 * 1024
 MAX_REPLY_BYTES = 16 * MEBIBYTE
@@ -78,6 +107,19 @@ def sent_headers(headers: Mapping[str, str] | None) -> dict[str, str]:
         if not name.strip() or any(c in name + value for c in "\r\n\0"):
             raise ValueError(f'header "{name!r}" has a line break or no name')
     return sent
+
+
+class ClientAdapter:
+    """An adapter that is open as long as its one client is."""
+
+    _client: AbstractAsyncContextManager[None]
+
+    async def __aenter__(self) -> Self:
+        await self._client.__aenter__()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._client.__aexit__(None, None, None)
 
 
 class _Sessions(NamedTuple):
@@ -140,7 +182,8 @@ class HttpClient:
         *,
         body: bytes | None = None,
         stream: StreamEnd | None = None,
-        extras: Extras | None = None,
+        headers: Mapping[str, str] | None = None,
+        cookies: Cookies | None = None,
         once: bool = False,
     ) -> HttpReply:
         """
@@ -151,7 +194,7 @@ class HttpClient:
 
         With *stream* the reply is read as it comes, until it ends or its last event is there. A connection
         that breaks after a stream began is no exception: what had come is given out with what broke it.
-        *extras* are this request's alone.
+        *headers* are this request's alone, *cookies* its conversation's.
 
         Raises:
             AdapterError: nothing came back, or no status 2xx, or too much.
@@ -166,7 +209,7 @@ class HttpClient:
         streaming = False
         try:
             sent = perf_counter()
-            response = await self._send(method, address, body, extras, once)
+            response = await self._send(method, address, body, headers or {}, cookies, once)
             try:
                 first_byte = perf_counter()
                 succeeded = 200 <= response.status < 300
@@ -202,7 +245,13 @@ class HttpClient:
         )
 
     async def _send(
-        self, method: str, address: _Address, body: bytes | None, extras: Extras | None, once: bool
+        self,
+        method: str,
+        address: _Address,
+        body: bytes | None,
+        headers: Mapping[str, str],
+        cookies: Cookies | None,
+        once: bool,
     ) -> aiohttp.ClientResponse:
         if self._kept is None or self._once is None:
             raise RuntimeError("enter the adapter (async with adapter) before its first session")
@@ -210,11 +259,10 @@ class HttpClient:
             raise AdapterRefusedError(
                 f"{address.place}: an address can't hold credentials; use headers_env", reached=False
             )
-        url, cookies = address.url, extras.cookies if extras else None
-        headers = extras.headers if extras else None
+        url = address.url
         if cookies:
             url = URL(url)
-            headers = {**(headers or {}), **cookies.header(url)}
+            headers = {**headers, **cookies.header(url)}
 
         def send(sessions: _Sessions) -> Awaitable[aiohttp.ClientResponse]:
             session = sessions.bodiless if body is None else sessions.with_body

@@ -1,10 +1,11 @@
-"""What a status that is no success, or an exception of the HTTP library, means to us."""
+"""What a status that is no success, an exception of the HTTP library, or an error in a stream means to us."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from http import HTTPStatus
+from http.client import responses
+from typing import Any
 
 import aiohttp
 
@@ -16,6 +17,8 @@ from replay import (
     AdapterReplyError,
 )
 from replay_adapters.http.redaction import Secrets, excerpt, retry_after_s, shown_url
+from replay_adapters.http.reply import HttpReply
+from replay_adapters.json_bytes import encode_json
 
 SPELL_OUT_ADDRESS = (aiohttp.ClientResponseError, aiohttp.InvalidURL)
 """Exceptions whose text holds the address as it was sent, with a key that may stand in it."""
@@ -32,7 +35,11 @@ def refusal(
     wait_s = retry_after_s(headers, datetime.now(UTC))
     said = excerpt(content, secrets)
     step = next_step(status, headers, key_hint)
-    return refused(status, f"{place} answered {status} {_phrase(status)}: {said}; {step}", wait_s)
+    return refused(
+        status,
+        f"{place} answered {status} {responses.get(status, '(a status of its own)')}: {said}; {step}",
+        wait_s,
+    )
 
 
 def refused(
@@ -128,8 +135,45 @@ def broken(error: Exception, place: str, secrets: Secrets) -> AdapterError:
     )
 
 
-def _phrase(status: int) -> str:
-    try:
-        return HTTPStatus(status).phrase
-    except ValueError:
-        return "(a status of its own)"
+STATUSES = {
+    "api_error": 500,
+    "authentication_error": 401,
+    "billing_error": 402,
+    "insufficient_quota": 429,
+    "invalid_request_error": 400,
+    "internal_error": 500,
+    "internal_server_error": 500,
+    "not_found_error": 404,
+    "overloaded_error": 529,
+    "permission_error": 403,
+    "rate_limit_error": 429,
+    "rate_limit_exceeded": 429,
+    "request_too_large": 413,
+    "server_error": 500,
+    "service_unavailable": 503,
+    "timeout_error": 504,
+    "vector_store_timeout": 504,
+}
+"""By what OpenAI (https://platform.openai.com/docs/guides/error-codes) and Anthropic
+(https://docs.anthropic.com/en/api/errors) call an error, the status that it has outside of a stream."""
+
+
+_CODES = ("code", "status", "status_code", "type")
+
+
+def stream_error(reply: HttpReply, error: Any) -> AdapterError:
+    """Return *error*, an object or a text in a reply whose status was a success, as its code says."""
+    status = None
+    if isinstance(error, dict):
+        status = next(filter(None, (_status(error.get(key)) for key in _CODES)), None)
+    said = reply.excerpt(encode_json(error))
+    step = next_step(status or 400, {}, "check the key it wants")
+    return refused(status, f"{reply.place} told of an error in its reply: {said}; {step}", reached=True)
+
+
+def _status(code: Any) -> int | None:
+    if isinstance(code, str):
+        if code in STATUSES:
+            return STATUSES[code]
+        code = int(code) if code.isascii() and code.isdigit() and len(code) == 3 else None
+    return code if type(code) is int and 400 <= code < 600 else None

@@ -1,28 +1,67 @@
 """
-Access tokens by OAuth 2.0 client credentials (RFC 6749, section 4.4): fetched once, shared, renewed in time.
+Bearer tokens that a server hands out, and those of OAuth 2.0 client credentials (RFC 6749, section 4.4).
 
-One token serves all conversations of a process. It is renewed before it runs out, and once more when the
-system refuses it all the same (401), since tokens can be taken back.
+One token serves all conversations of a process. It is fetched once, renewed before it runs out, and once more
+when the system refuses it all the same (401), since tokens can be taken back.
 """
 
 from __future__ import annotations
 
 import asyncio
+import re
 from base64 import b64encode
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from math import isfinite
 from time import monotonic
-from typing import ClassVar, Literal, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar
 from urllib.parse import quote_plus, urlencode
 
 from replay import AdapterError, AdapterRefusedError, AdapterReplyError, keep_secret
-from replay_adapters.http.bearer_token import bearer_token, lifetime_s
 from replay_adapters.http.client import HttpClient
-from replay_adapters.http.cookies import Extras
-from replay_adapters.http.fields import FORM
 from replay_adapters.http.reply import HttpReply
+from replay_adapters.http.request import FORM
 from replay_adapters.reply_errors import parse_errors_as_bad_reply
 from replay_adapters.setting_checks import check_address, filled_address, from_environment
+
+_TOKEN = re.compile(r"[!-~]+(?: +[!-~]+)*")
+"""Visible ASCII: what RFC 6749, appendix A.12, lets an access token be made of."""
+
+
+def bearer_token(reply: HttpReply, value: Any, name: str, step: str) -> str:
+    """
+    Return the token called *name* in *value*, the JSON of *reply*.
+
+    *step* is the advice to give if there is none.
+
+    Raises:
+        AdapterReplyError: there is none, or it holds what no header can.
+    """
+    found = value.get(name) if isinstance(value, dict) else None
+    if not isinstance(found, str) or not found:
+        raise AdapterReplyError(
+            f'{reply.place} answered {reply.status} without "{name}"; {step}', status=reply.status
+        )
+    keep_secret(found)
+    if not _TOKEN.fullmatch(found):
+        raise AdapterReplyError(
+            f'{reply.place} answered {reply.status} with a "{name}" that no header can hold, since there is '
+            "something else in it than visible ASCII characters; the server's log may say why",
+            status=reply.status,
+        )
+    return found
+
+
+def lifetime_s(told: Any) -> float | None:
+    """Return the seconds that ``expires_in`` tells; None if no token can last for that."""
+    if isinstance(told, bool) or not isinstance(told, int | float | str):
+        return None
+    try:
+        seconds = float(told)
+    except (ValueError, OverflowError):
+        return None
+    return seconds if isfinite(seconds) and seconds > 0 else None
+
 
 T = TypeVar("T")
 
@@ -121,9 +160,7 @@ class AccessTokens:
     async def _fetched(self) -> _AccessToken:
         asked_at = self._clock()
         try:
-            reply = await self._client.request(
-                "POST", self._url, body=self._body, extras=Extras(headers=self._headers)
-            )
+            reply = await self._client.request("POST", self._url, body=self._body, headers=self._headers)
             with parse_errors_as_bad_reply(reply.place):
                 return self._token_in(reply, asked_at)
         except AdapterReplyError as error:

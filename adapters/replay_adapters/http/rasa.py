@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any, Literal, Self
+from typing import Any, Literal
 from urllib.parse import quote
 from uuid import uuid4
 
@@ -22,8 +22,7 @@ from replay import (
     Template,
     template_variables,
 )
-from replay_adapters.http.client import MAX_REPLY_BYTES, HttpClient
-from replay_adapters.http.cookies import trace_extras
+from replay_adapters.http.client import MAX_REPLY_BYTES, ClientAdapter, HttpClient, trace_headers
 from replay_adapters.http.redaction import Secrets
 from replay_adapters.http.reply import HttpReply
 from replay_adapters.json_reply import ReplyPath, with_titles
@@ -33,7 +32,7 @@ from replay_adapters.setting_checks import check_address, check_variables, from_
 
 
 @dataclass(kw_only=True)
-class RasaAdapter:
+class RasaAdapter(ClientAdapter):
     """A Rasa server with its REST channel switched on."""
 
     base_url: str = "http://localhost:5005"
@@ -67,7 +66,7 @@ class RasaAdapter:
         if self.jwt_env:
             headers["Authorization"] = f"Bearer {from_environment(self.jwt_env, 'jwt_env')}"
         set_by = " and ".join(name for name in (self.token_env, self.jwt_env) if name)
-        self._client = HttpClient(
+        self._client: HttpClient = HttpClient(
             headers=headers,
             max_reply_bytes=self.max_reply_bytes,
             unauthorized=f"check the token it wants (set by {set_by or 'token_env or jwt_env'})",
@@ -76,32 +75,29 @@ class RasaAdapter:
         self._passages = ReplyPath(self.passages or None, "passages")
         self._secrets = Secrets(secrets)
 
-    async def __aenter__(self) -> Self:
-        await self._client.__aenter__()
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self._client.__aexit__()
-
     @asynccontextmanager
     async def session(self, conversation: Conversation) -> AsyncIterator[RasaSession]:
         # A fresh id, not the conversation's: the assistant would go on with what it remembers of it.
         yield RasaSession(self, conversation, f"convreplay-{uuid4().hex}")
 
-    async def ask(self, conversation: Conversation, request: ChatRequest, sender: str) -> ChatReply:
-        """
-        Return the assistant's answer to *request*, sent under the id *sender*.
 
-        Raises:
-            AdapterError: there is no usable answer.
-        """
-        body = {"sender": sender, "message": request.question}
-        if self.metadata is not None:
-            variables = template_variables(conversation, request, session_id=sender)
-            body["metadata"] = rendered(self._metadata, variables)
+class RasaSession:
+    """One conversation, under a sender's id of its own."""
+
+    def __init__(self, adapter: RasaAdapter, conversation: Conversation, sender: str) -> None:
+        self._adapter = adapter
+        self._conversation = conversation
+        self._sender = sender
+
+    async def ask(self, request: ChatRequest) -> ChatReply:
+        system = self._adapter
+        body = {"sender": self._sender, "message": request.question}
+        if system.metadata is not None:
+            variables = template_variables(self._conversation, request, session_id=self._sender)
+            body["metadata"] = rendered(system._metadata, variables)
         try:
-            reply = await self._client.request(
-                "POST", self._url, body, extras=trace_extras(request), once=True
+            reply = await system._client.request(
+                "POST", system._url, body, headers=trace_headers(request.traceparent), once=True
             )
             try:
                 with parse_errors_as_bad_reply(reply.place):
@@ -111,7 +107,7 @@ class RasaAdapter:
                 raise
         except AdapterError as error:
             # The client knows of headers; this token stands in the address, and a server may repeat it.
-            error.args = (self._secrets.hidden(str(error)),)
+            error.args = (system._secrets.hidden(str(error)),)
             raise
 
     def _reply_in(self, reply: HttpReply, value: Any) -> ChatReply:
@@ -132,22 +128,10 @@ class RasaAdapter:
             )
         return ChatReply(
             text=text,
-            passages=self._passages.passages(reply, value),
+            passages=self._adapter._passages.passages(reply, value),
             times=reply.times,
             raw=reply.raw,
         )
 
     def _text(self, message: Mapping[str, Any]) -> str:
-        return with_titles(message.get("text"), message.get("buttons") if self.buttons else None)
-
-
-class RasaSession:
-    """One conversation, under a sender's id of its own."""
-
-    def __init__(self, adapter: RasaAdapter, conversation: Conversation, sender: str) -> None:
-        self._adapter = adapter
-        self._conversation = conversation
-        self._sender = sender
-
-    async def ask(self, request: ChatRequest) -> ChatReply:
-        return await self._adapter.ask(self._conversation, request, self._sender)
+        return with_titles(message.get("text"), message.get("buttons") if self._adapter.buttons else None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Mapping
+from dataclasses import dataclass
 from email.message import Message
 from functools import lru_cache
 from typing import Any
@@ -26,6 +27,26 @@ def _charset(named: str) -> str:
     except (LookupError, ValueError):
         name = "utf-8"
     return "utf-8-sig" if name == "utf-8" else name  # without its byte order mark
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReceivedText:
+    """A text that came all at once and not as an HTTP reply: a frame of a WebSocket, or a program's line."""
+
+    place: str
+    """Whom it came from, fit to be shown."""
+    content: bytes
+    at: float
+    """When it was there, by ``time.perf_counter``."""
+    secrets: Secrets
+
+    @property
+    def status(self) -> None:
+        return None
+
+    def excerpt(self) -> str:
+        """Return its beginning, without secrets."""
+        return excerpt(self.content, self.secrets)
 
 
 class HttpReply(msgspec.Struct, frozen=True, kw_only=True):

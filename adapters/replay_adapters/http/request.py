@@ -2,14 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, NamedTuple
+from urllib.parse import quote, urlencode
 
 from replay import Template, TextTemplate
-from replay_adapters.http.fields import HttpFields, with_query
-from replay_adapters.rendering import rendered
+from replay_adapters.rendering import rendered, request_error
 from replay_adapters.setting_checks import check_address, check_variables, filled_address
+
+FORM = {"Content-Type": "application/x-www-form-urlencoded"}
+
+
+class HttpFields:
+    """
+    Fields of a query or a form: templates, put together as ``application/x-www-form-urlencoded``.
+
+    A list gives a field several times; nothing (null) leaves it out. The *setting*'s name is
+    told in messages.
+    """
+
+    def __init__(self, fields: Mapping[str, Any], setting: str) -> None:
+        """
+        Raises:
+            ValueError: a text in *fields* is not a template.
+        """
+        self._fields = Template(fields)
+        self._setting = setting
+
+    def encoded(self, variables: Mapping[str, Any]) -> str:
+        """
+        Return the fields filled in and encoded; empty for none.
+
+        Raises:
+            AdapterRefusedError: a template can't be filled in, or what comes out can't be a field.
+        """
+        values = rendered(self._fields, variables)
+        pairs = [(name, text) for name, value in values.items() for text in self._texts(name, value)]
+        # The spaces of a query as %20, which all servers read; + is a form's alone.
+        return urlencode(pairs, quote_via=quote, errors="surrogatepass")
+
+    def _texts(self, name: str, value: Any) -> Iterator[str]:
+        if isinstance(value, list | tuple):
+            for item in value:
+                yield from self._texts(name, item)
+        elif isinstance(value, bool):
+            yield "true" if value else "false"
+        elif isinstance(value, str | int | float):
+            yield str(value)
+        elif value is not None:
+            raise request_error(
+                f"{self._setting}.{name} is an object, and a field is a text or a "
+                "list of texts; take a part of it, or write it as JSON with | tojson"
+            )
+
+
+def with_query(url: str, query: str) -> str:
+    """Return *url* with *query* behind what query it has already."""
+    if not query:
+        return url
+    before, mark, fragment = url.partition("#")
+    joined = "&" if "?" in before else "?"
+    return f"{before}{joined}{query}{mark}{fragment}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,8 +114,7 @@ class RequestTemplate:
             ValueError: a setting is wrong, or two don't go together.
         """
         self.method = method
-        if "{{" not in url.partition("://")[2].partition("/")[0]:
-            check_address(url.partition("{{")[0], f"{setting}url")
+        check_address(url, f"{setting}url")
         for name, value in (("url", url), ("params", params), ("body", body), ("form", form)):
             check_variables(value, f"{setting}{name}", unknown=unknown)
         for name, value in (("body", body), ("form", form)):

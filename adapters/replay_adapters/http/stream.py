@@ -21,7 +21,6 @@ from replay_adapters.chat.event_stream import (
     StreamEvent,
     events_in,
 )
-from replay_adapters.chat.stream_errors import stream_error
 from replay_adapters.chat.streamed_answer import (
     StreamedAnswer,
     check_complete,
@@ -30,6 +29,7 @@ from replay_adapters.chat.streamed_answer import (
     stream_times,
 )
 from replay_adapters.http.client import StreamEnd
+from replay_adapters.http.failures import stream_error
 from replay_adapters.http.reply import HttpReply
 from replay_adapters.json_bytes import decode_json, whole_text
 from replay_adapters.json_reply import ReplyPath, is_true, spelt_out
@@ -53,40 +53,27 @@ class Events:
     """The last one was there, or none is expected."""
 
 
+@dataclass(kw_only=True)
 class EventPaths:
     """Where in the events of a system's streams is what we want."""
 
-    def __init__(
-        self,
-        format: Format,
-        *,
-        content: Content,
-        piece: str | None,
-        answer: str | None,
-        until: str | None,
-        join: Join,
-        error: str | None,
-    ) -> None:
-        """
-        *content* is what the data of server-sent events hold.
+    format: Format
+    content: Content
+    """What the data of server-sent events hold."""
+    piece: ReplyPath
+    answer: ReplyPath
+    until: str | None
+    join: Join
+    error: ReplyPath
 
-        Raises:
-            ValueError: a text is not a JMESPath.
-        """
-        self._format = format
-        self._content = content
-        self._piece = ReplyPath(piece or None, "piece")
-        self._answer = ReplyPath(answer or None, "answer")
-        self._join = join
-        self._error = ReplyPath(error or None, "error")
-        self._until = until
+    def __post_init__(self) -> None:
         # The data of the last event, where it is known; else its end can be in any read.
-        self._mark = until.encode() if until is not None and _MARK.fullmatch(until) else b""
-        self._last = ReplyPath(None if self._mark else until, "until")
+        self._mark = self.until.encode() if self.until is not None and _MARK.fullmatch(self.until) else b""
+        self._last = ReplyPath(None if self._mark else self.until, "until")
 
     def end(self) -> StreamEnd:
         """Return a new ``StreamEnd`` that recognizes, read by read, the last event of a stream."""
-        if self._until is None:
+        if self.until is None:
             return StreamEnd()
         reader, fed = self._reader(), 0
 
@@ -99,9 +86,9 @@ class EventPaths:
         return StreamEnd(self._mark, ended)
 
     def _reader(self) -> EventReader:
-        if self._format == "json-lines":
+        if self.format == "json-lines":
             return JsonLinesReader()
-        return ServerSentEvents(dataless=self._format == "sse-named")
+        return ServerSentEvents(dataless=self.format == "sse-named")
 
     def _is_last(self, event: StreamEvent) -> bool:
         if self._mark:
@@ -113,7 +100,7 @@ class EventPaths:
 
     def _value(self, event: StreamEvent, data: Any) -> Any:
         """Return the value that the paths are applied to."""
-        if self._format != "sse-named":
+        if self.format != "sse-named":
             return data
         return {"event": event.name.decode("utf-8", "replace") or "message", "data": data}
 
@@ -122,9 +109,9 @@ class EventPaths:
         Raises:
             ValueError: *data* is not JSON, though it should be.
         """
-        if self._content == "text":
+        if self.content == "text":
             return data.decode("utf-8", "replace")
-        if self._format != "sse-named":
+        if self.format != "sse-named":
             return decode_json(data)
         if not data.strip():
             return None
@@ -149,17 +136,17 @@ class EventPaths:
             AdapterReplyError: there are none, or one of them isn't JSON.
             AdapterError: one of them tells of an error.
         """
-        if self._format == "text":
+        if self.format == "text":
             return _texts(reply)
         values: list[Any] = []
         positions: list[int] = []
-        ended = self._until is None and reply.broken is None
+        ended = self.until is None and reply.broken is None
         found = events_in(reply.reads, self._reader(), ended=reply.broken is None)
-        if not found and self._format != "json-lines":
+        if not found and self.format != "json-lines":
             self._check_refusal(reply)
             check_event_stream(reply)
         for number, (event, read) in enumerate(found, 1):
-            if self._content == "json" and not event.data.strip() and not event.name:
+            if self.content == "json" and not event.data.strip() and not event.name:
                 continue
             if self._mark and event.data.strip() == self._mark:
                 ended = True
@@ -167,13 +154,13 @@ class EventPaths:
             try:
                 value = self._value(event, decoded(reply, event, number, self._data))
             except AdapterReplyError:
-                half = self._format == "json-lines" and _is_half_a_line(reply, event)
+                half = self.format == "json-lines" and _is_half_a_line(reply, event)
                 if half and number == len(found):
                     return Events(values=values, reads=positions, ended=False)
                 raise
             values.append(value)
             positions.append(read)
-            if told := self._error.find(reply, value):
+            if told := self.error.find(reply, value):
                 raise stream_error(reply, self._error_in(value) if told is True else told)
             if self._ends(value):
                 ended = True
@@ -191,14 +178,16 @@ class EventPaths:
             value = self._value(StreamEvent(reply.raw), decode_json(reply.raw))
         except ValueError:
             return
-        if told := self._error.search(value):
+        if told := self.error.search(value):
             raise stream_error(reply, self._error_in(value) if told is True else told)
 
     def _error_in(self, value: Any) -> Any:
         """Return the error in *value*, an event that is an error as a whole."""
-        return value["data"] or value if self._format == "sse-named" else value
+        return value["data"] or value if self.format == "sse-named" else value
 
-    def answer(self, reply: HttpReply, events: Events, passages: ReplyPath, steps: ReplyPath) -> ChatReply:
+    def read_answer(
+        self, reply: HttpReply, events: Events, passages: ReplyPath, steps: ReplyPath
+    ) -> ChatReply:
         """
         Return the answer that *events* of *reply* make.
 
@@ -209,26 +198,26 @@ class EventPaths:
         streamed = StreamedAnswer()
         whole, whole_read = None, 0
         for value, read in zip(events.values, events.reads, strict=True):
-            if piece := _text_at(self._piece, reply, value):
+            if piece := _text_at(self.piece, reply, value):
                 streamed.pieces.append(piece)
                 streamed.piece_reads.append(read)
-            if answer := _text_at(self._answer, reply, value):
+            if answer := _text_at(self.answer, reply, value):
                 whole, whole_read = answer, read
-        if self._join == "last":
+        if self.join == "last":
             del streamed.pieces[:-1]
-        missing = "its end" if self._until is None else f'the event that until "{self._until}" means'
+        missing = "its end" if self.until is None else f'the event that until "{self.until}" means'
         streamed.complete = events.ended
-        if events.ended and whole is None and self._answer.expression and streamed.pieces:
-            streamed.complete, missing = False, f'an event with the answer "{self._answer.expression}"'
+        if events.ended and whole is None and self.answer.expression and streamed.pieces:
+            streamed.complete, missing = False, f'an event with the answer "{self.answer.expression}"'
         check_complete(reply, streamed, missing)
         if whole is None:
             whole = whole_text(streamed.pieces)
         elif not streamed.piece_reads:
             streamed.piece_reads.append(whole_read)
         if not whole.strip():
-            if self._format == "text":
+            if self.format == "text":
                 raise reply.unusable(" with an empty text", "the system's log may say why")
-            path = self._answer if self._answer.expression else self._piece
+            path = self.answer if self.answer.expression else self.piece
             raise path.unusable(reply, f"gives no text in any of {len(events.values)} events")
         used = next((value for value in reversed(events.values) if passages.holds(reply, value)), None)
         return ChatReply(

@@ -8,6 +8,7 @@ shell is started; the program runs with all our rights, so a scenario that names
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import os
 import shlex
@@ -31,9 +32,10 @@ from replay import (
     Template,
     WireTimes,
 )
+from replay_adapters.http.reply import ReceivedText
+from replay_adapters.json_bytes import decode_json
 from replay_adapters.json_reply import ReplyPath
-from replay_adapters.local.command_process import CommandProcess, OutputLine
-from replay_adapters.local.command_start import start
+from replay_adapters.local.command_process import CommandProcess, secrets_in, spawn
 from replay_adapters.rendering import question_variables
 from replay_adapters.setting_checks import (
     check_count,
@@ -44,6 +46,8 @@ from replay_adapters.setting_checks import (
 )
 
 MEBIBYTE = 1024 * 1024
+PASSING = (errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.ENOMEM)
+"""Of errors in starting a program, those that may pass."""
 SEND = {"question": "{{question}}", "history": "{{history}}", "conversation": "{{session_id}}"}
 
 
@@ -124,17 +128,33 @@ class CommandAdapter:
                 await keeper.close()
 
     async def start(self) -> CommandProcess:
-        """Return a new process."""
+        """
+        Return a new process.
+
+        Raises:
+            AdapterConnectionError: it can't be started.
+        """
         # A Python program's prints otherwise stay in a buffer while we wait for them.
         always = {"PYTHONUNBUFFERED": "1", "PYTHONIOENCODING": "utf-8"}
-        return await start(
-            self._command,
-            folder=self.folder.resolve(),
-            environment={**always, **os.environ, **self.environment},
-            place=f'"{self.local_code}"',
+        environment, place = {**always, **os.environ, **self.environment}, f'"{self.local_code}"'
+        try:
+            process, watched = await spawn(
+                self._command, self.folder.resolve(), environment, self.max_line_bytes
+            )
+        except (OSError, ValueError) as error:
+            passing = isinstance(error, OSError) and error.errno in PASSING
+            step = "play fewer conversations at a time" if passing else "check that it can be run by hand"
+            raise AdapterConnectionError(
+                f"{place} can't be started ({error}); {step}", retryable=passing, reached=False
+            ) from error
+        return CommandProcess(
+            process=process,
+            watched=watched,
+            place=place,
             read=self._value_and_key,
             max_line_bytes=self.max_line_bytes,
             grace_s=self.grace_s,
+            secrets=secrets_in(environment),
         )
 
     def line(self, conversation: Conversation, request: ChatRequest, session_id: str) -> bytes:
@@ -145,7 +165,7 @@ class CommandAdapter:
         except (TypeError, ValueError) as error:
             raise AdapterRefusedError(f"the question can't be put: {error}", reached=False) from error
 
-    def reply_in(self, line: OutputLine, value: Any, sent: float) -> ChatReply:
+    def reply_in(self, line: ReceivedText, value: Any, sent: float) -> ChatReply:
         """
         Return the program's answer in *line*.
 
@@ -169,13 +189,12 @@ class CommandAdapter:
             raw=line.content,
         )
 
-    def _value_and_key(self, line: OutputLine) -> tuple[Any, str | None]:
+    def _value_and_key(self, line: ReceivedText) -> tuple[Any, str | None]:
         try:
-            value = json.loads(line.content)
-        except (ValueError, RecursionError) as error:
-            reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+            value = decode_json(line.content)
+        except ValueError as error:
             raise AdapterReplyError(
-                f"{line.place} printed a line that can't be read as JSON ({reason}): {line.excerpt()}; "
+                f"{line.place} printed a line that can't be read as JSON ({error}): {line.excerpt()}; "
                 "let it print answers only, and logs to stderr"
             ) from error
         key = self._paths["conversation"].find(line, value)

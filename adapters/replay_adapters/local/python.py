@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from msgspec.structs import replace
 
@@ -35,10 +35,10 @@ from replay import (
     match_results,
     tool_call_in,
 )
-from replay_adapters.passages import passages_of
+from replay_adapters.json_reply import passages_of, steps_of
 from replay_adapters.setting_checks import check_count
-from replay_adapters.steps import steps_of
 
+T = TypeVar("T")
 _UNREAD: dict[str, Any] = {}
 if sys.version_info >= (3, 14):
     from annotationlib import Format
@@ -154,31 +154,25 @@ class PythonAdapter:
             ) from error
 
 
+@dataclass(frozen=True, slots=True)
 class PythonSession:
     """One conversation with the callable."""
 
-    def __init__(
-        self,
-        adapter: PythonAdapter,
-        target: Callable[..., Any],
-        names: tuple[str, ...],
-        conversation: Conversation,
-    ) -> None:
-        self._adapter = adapter
-        self._target = target
-        self._names = names
-        self._conversation = conversation
+    adapter: PythonAdapter
+    target: Callable[..., Any]
+    names: tuple[str, ...]
+    conversation: Conversation
 
     async def ask(self, request: ChatRequest) -> ChatReply:
         given = {
             "question": request.question,
             "history": request.history,
-            "conversation": self._conversation,
+            "conversation": self.conversation,
             "depth": request.depth,
             "request": request,
         }
-        returned = await self._adapter.call(self._target, {name: given[name] for name in self._names})
-        return _reply(returned, self._adapter.target, request.steps)
+        returned = await self.adapter.call(self.target, {name: given[name] for name in self.names})
+        return _reply(returned, self.adapter.target, request.steps)
 
 
 def _outcome(
@@ -241,23 +235,15 @@ def _reply(returned: Any, target: str, steps: Sequence[Message]) -> ChatReply:
     elif isinstance(returned, str):
         reply = ChatReply(text=returned)
     elif isinstance(returned, Mapping):
-        calls = _tool_calls(returned.get("tool_calls") or (), target, steps)
+        calls = _read_list(returned, "tool_calls", _tool_calls, "calls, by name", target)
+        calls = match_results((*steps, Message(role="assistant", tool_calls=calls)))[-1].tool_calls
         text = returned.get("text", returned.get("answer", "" if calls else None))
         if not isinstance(text, str):
             keys = ", ".join(map(str, returned)) or "none"
             raise AdapterReplyError(f'"{target}" returned a dict without "text" or "answer" (keys: {keys})')
-        listed = returned.get("passages") or ()
-        passages = passages_of(listed) if isinstance(listed, list | tuple) else None
-        if passages is None:
-            raise AdapterReplyError(
-                f'"{target}" returned passages that are not a list of texts or dicts with id, text or title'
-            )
-        given = returned.get("steps") or ()
-        made = steps_of(given) if isinstance(given, list | tuple) else None
-        if made is None:
-            raise AdapterReplyError(
-                f'"{target}" returned steps that are not a list of calls of tools, by name, and their results'
-            )
+        texts = "texts or dicts with id, text or title"
+        passages = _read_list(returned, "passages", passages_of, texts, target)
+        made = _read_list(returned, "steps", steps_of, "calls of tools, by name, and their results", target)
         reply = ChatReply(text=text, tool_calls=calls, passages=passages, steps=made)
     else:
         raise AdapterReplyError(
@@ -268,13 +254,26 @@ def _reply(returned: Any, target: str, steps: Sequence[Message]) -> ChatReply:
     return reply
 
 
-def _tool_calls(listed: Any, target: str, steps: Sequence[Message]) -> tuple[ToolCall, ...]:
+def _read_list(
+    returned: Mapping[str, Any],
+    name: str,
+    read: Callable[[Sequence[Any]], tuple[T, ...] | None],
+    kind: str,
+    target: str,
+) -> tuple[T, ...]:
     """
+    Return the list *name* in what *target* has *returned*, as *read* reads it; empty where there is none.
+
     Raises:
-        AdapterReplyError: *listed* is no list of calls.
+        AdapterReplyError: it is no list of *kind*.
     """
-    found = [tool_call_in(one) for one in listed] if isinstance(listed, list | tuple) else [None]
-    calls = tuple(call for call in found if call is not None)
-    if len(calls) < len(found):
-        raise AdapterReplyError(f'"{target}" returned tool_calls that are not a list of calls, by name')
-    return match_results((*steps, Message(role="assistant", tool_calls=calls)))[-1].tool_calls
+    listed = returned.get(name) or ()
+    found = read(listed) if isinstance(listed, list | tuple) else None
+    if found is None:
+        raise AdapterReplyError(f'"{target}" returned {name} that are not a list of {kind}')
+    return found
+
+
+def _tool_calls(listed: Sequence[Any]) -> tuple[ToolCall, ...] | None:
+    calls = tuple(call for call in map(tool_call_in, listed) if call is not None)
+    return calls if len(calls) == len(listed) else None

@@ -32,11 +32,9 @@ from replay import (
     HistoryKeeper,
     Passage,
 )
+from replay_adapters.setting_checks import check_count
 
 FaultKind = Literal["timeout", "hang", "connection", "rate-limited", "refused", "bad-reply"]
-
-REQUESTS_KEPT = 10_000
-"""So many asks are logged, the first ones; a stress test must not fill the memory with them."""
 
 ANY_CONVERSATION = "*"
 
@@ -90,9 +88,7 @@ class ScriptedFault:
 
     def __post_init__(self) -> None:
         for name in ("depth", "attempt", "every"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise ValueError(f"{name} {value} is not a positive whole number")
+            check_count(name, getattr(self, name))
         if self.retry_after_s is not None:
             _check_delay(self.retry_after_s, "retry_after_s")
 
@@ -123,16 +119,6 @@ Script = list[str | ScriptedAnswer]
 """The answers of one conversation, that of depth 1 first."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoggedRequest:
-    """One ask as the system saw it."""
-
-    conversation: str
-    attempt: int
-    """1 unless the session was asked for the same turn before."""
-    request: ChatRequest
-
-
 @dataclass(kw_only=True)
 class ScriptedAdapter:
     """Answers from a script."""
@@ -159,8 +145,6 @@ class ScriptedAdapter:
             raise ValueError(
                 f"delay_s goes from {bounds[0]:g} down to {bounds[1]:g}; give the smaller one first"
             )
-        self.requests: list[LoggedRequest] = []
-        """What was asked, in order of arrival; at most REQUESTS_KEPT."""
         answers = _read_answers(self.answers) if isinstance(self.answers, Path) else self.answers
         self._scripts: Mapping[str, Script] = {}
         if isinstance(answers, dict):
@@ -213,13 +197,8 @@ class ScriptedSession:
         adapter, conversation = self._adapter, self._conversation
         self._count += 1
         attempt = self._attempts[request.depth] = self._attempts.get(request.depth, 0) + 1
-        count = self._count
-        if len(adapter.requests) < REQUESTS_KEPT:
-            adapter.requests.append(
-                LoggedRequest(conversation=conversation.id, attempt=attempt, request=request)
-            )
         fault = next(
-            (f for f in adapter.faults if f.hits(conversation.id, request.depth, attempt, count)), None
+            (f for f in adapter.faults if f.hits(conversation.id, request.depth, attempt, self._count)), None
         )
         answer = None if fault else adapter.answer_for(conversation, request.depth)
         delay_s = (

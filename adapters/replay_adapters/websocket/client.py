@@ -25,8 +25,9 @@ from replay import (
 )
 from replay_adapters.http.client import sent_headers
 from replay_adapters.http.connections import Incoming, new_session
-from replay_adapters.http.failures import broken, refused
-from replay_adapters.http.redaction import Secrets, excerpt, retry_after_s, shown_url
+from replay_adapters.http.failures import broken, next_step, refused
+from replay_adapters.http.redaction import Secrets, retry_after_s, shown_url
+from replay_adapters.http.reply import ReceivedText
 from replay_adapters.setting_checks import check_count, check_seconds
 
 MAX_FRAME_BYTES = 4 * 1024 * 1024
@@ -40,26 +41,6 @@ _REFUSALS = frozenset({1002, 1003, 1007, 1008, 1009, 1010, 3000, 3003})
 """Codes that say that what we sent, or who we are, is not wanted."""
 _THEIR_FAULTS = frozenset({1011, 1013})
 """An error of the server's, or too much to do: as the HTTP statuses 500 and 503."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WebSocketFrame:
-    """A text frame, or a binary one that holds a text."""
-
-    place: str
-    text: str
-    at: float
-    """When it was there, by ``time.perf_counter``."""
-    secrets: Secrets
-
-    @property
-    def status(self) -> None:
-        """Frames have none."""
-        return None
-
-    def excerpt(self) -> str:
-        """Return the frame's beginning, fit to be shown."""
-        return excerpt(self.text.encode("utf-8", "replace"), self.secrets)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +94,7 @@ class Socket:
         self._response = response
         self._secrets = secrets
         self._max_frame_bytes = max_frame_bytes
-        self._received: asyncio.Queue[WebSocketFrame | ClosedFrame | AdapterReplyError] = asyncio.Queue(
+        self._received: asyncio.Queue[ReceivedText | ClosedFrame | AdapterReplyError] = asyncio.Queue(
             _FRAMES_AHEAD
         )
         self._reading = asyncio.create_task(self._read_on())
@@ -135,7 +116,7 @@ class Socket:
                 reached=False,
             ) from error
 
-    async def receive(self) -> WebSocketFrame | ClosedFrame:
+    async def receive(self) -> ReceivedText | ClosedFrame:
         """
         Return the next frame, or the connection's end, after which there is nothing to be received.
 
@@ -144,7 +125,7 @@ class Socket:
         """
         return _given(await self._received.get())
 
-    async def received(self) -> WebSocketFrame | ClosedFrame | None:
+    async def received(self) -> ReceivedText | ClosedFrame | None:
         """Return the next frame or the end, as ``receive``, but None if none has come yet."""
         if self._received.empty():
             await Incoming(self._response.get_extra_info("socket")).taken_in()
@@ -163,24 +144,25 @@ class Socket:
         while True:
             received = self._from_message(await self._response.receive(), perf_counter())
             await self._received.put(received)
-            if not isinstance(received, WebSocketFrame):
+            if not isinstance(received, ReceivedText):
                 return
 
     def _from_message(
         self, message: aiohttp.WSMessage, at: float
-    ) -> WebSocketFrame | ClosedFrame | AdapterReplyError:
+    ) -> ReceivedText | ClosedFrame | AdapterReplyError:
         match message.type:
             case aiohttp.WSMsgType.TEXT:
-                return WebSocketFrame(place=self.place, text=message.data, at=at, secrets=self._secrets)
+                content = message.data.encode("utf-8", "replace")
+                return ReceivedText(place=self.place, content=content, at=at, secrets=self._secrets)
             case aiohttp.WSMsgType.BINARY:
                 try:
-                    text = message.data.decode()
+                    message.data.decode()
                 except UnicodeDecodeError as error:
                     return AdapterReplyError(
                         f"{self.place} sent {len(message.data)} bytes that are no text ({error}); "
                         "audio and pictures can't be read"
                     )
-                return WebSocketFrame(place=self.place, text=text, at=at, secrets=self._secrets)
+                return ReceivedText(place=self.place, content=message.data, at=at, secrets=self._secrets)
             case aiohttp.WSMsgType.CLOSE:
                 # A reason has 123 bytes at most, which may end in the middle of a key.
                 said = self._secrets.hidden(" ".join(str(message.extra or "").split()), cut=True)
@@ -198,7 +180,7 @@ class Socket:
         return ClosedFrame(place=self.place, code=None, said=said)
 
 
-def _given(received: WebSocketFrame | ClosedFrame | AdapterReplyError) -> WebSocketFrame | ClosedFrame:
+def _given(received: ReceivedText | ClosedFrame | AdapterReplyError) -> ReceivedText | ClosedFrame:
     if isinstance(received, AdapterReplyError):
         raise received
     return received
@@ -276,12 +258,8 @@ class WebSocketClient:
             step = "check that the url is that of the WebSocket endpoint itself"
             return AdapterReplyError(f"{message} ({error.message}); {step}", status=status)
         step = "check the url, and what its server wants to be sent"
-        if status in (401, 403):
-            step = self._unauthorized
-        elif status == 429:
-            step = "ask less often, or fewer conversations at a time"
-        elif status >= 500:
-            step = "the fault is on the system's side; its log may say more"
+        if status in (401, 403, 429) or status >= 500:
+            step = next_step(status, {}, self._unauthorized)
         wait_s = retry_after_s(error.headers or {}, datetime.now(UTC))
         return refused(status, f"{message}; {step}", wait_s)
 

@@ -5,10 +5,9 @@ scorers.
 Imports the package ``deepeval`` (extra ``deepeval``), so nothing else of ours imports this.
 """
 
-from replay.integrations.deepeval.cases import as_test_cases
+from replay.integrations.deepeval.cases import as_conversations, as_test_cases
 from replay.integrations.deepeval.metrics import ChecksMetric, DriftMetric, ScoreMetric
 from replay.integrations.deepeval.scorer import DeepEvalScorer
-from replay.integrations.deepeval.talks import as_conversations
 
 __all__ = [
     "ChecksMetric",

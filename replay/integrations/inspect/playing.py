@@ -8,10 +8,12 @@ policy planned) and in its messages; the records are in its store, from where th
 from __future__ import annotations
 
 import asyncio
+import sysconfig
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -23,7 +25,6 @@ from inspect_ai.util import span
 from replay.core.asking.retries import RetryPolicy
 from replay.core.errors import PluginError, ReplayError
 from replay.core.safety.code_gate import code_may_run
-from replay.integrations.inspect.names import named
 from replay.play.play import Play
 from replay.play.player import Player, PlayOptions
 from replay.policies.policy import Reacting, reacting
@@ -39,6 +40,22 @@ if TYPE_CHECKING:
     from replay.policies.policy import PlannedTurn
     from replay.results.repeats import Repeats
     from replay.scenario.assembly import Assembly
+
+
+_HERE = Path(__file__)
+_PLACES = [Path(sysconfig.get_path(kind)) for kind in ("purelib", "platlib")]
+_IS_INSTALLED = "site-packages" in _HERE.parts or any(_HERE.is_relative_to(place) for place in _PLACES)
+
+
+def named(name: str) -> str:
+    """
+    Return *name*, so that it is found as ``replay/NAME``.
+
+    Inspect puts the package before it by itself where that is installed, but for an installation for
+    development only of a distribution that is called as its package is.
+    """
+    return name if _IS_INSTALLED else f"replay/{name}"
+
 
 RECORDED, POLICY, TURNS = "conversation", "policy", "turns"
 """In a sample's metadata: the conversation's id in the data, the policy's label, how many turns it has."""

@@ -20,8 +20,7 @@ from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, Value,
 from replay.core.decoding import convert_to
 from replay.core.settings.choice import Choice
 from replay.core.settings.plugins import available
-from replay.integrations.inspect.names import named
-from replay.integrations.inspect.playing import CHECKS, POLICY, RECORDED, RECORDS, TURNS
+from replay.integrations.inspect.playing import CHECKS, POLICY, RECORDED, RECORDS, TURNS, named
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -19,8 +19,7 @@ from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_ai.model import GenerateConfig
 
 from replay.core.errors import Fault, ScenarioError
-from replay.integrations.inspect.names import named
-from replay.integrations.inspect.playing import POLICY, RECORDED, TURNS, Plays, conversation_player
+from replay.integrations.inspect.playing import POLICY, RECORDED, TURNS, Plays, conversation_player, named
 from replay.integrations.inspect.scores import check_score, turn_score
 
 if TYPE_CHECKING:

@@ -61,7 +61,9 @@ class RunExporter:
         own = resource(run.id, folder.name)
         self._traces = RunTraces(run.id, export.sample)
         self._spans = RunSpans(own, folder.name, scenario, content=export.content)
-        self._results = RunResults(own, run, self._traces, content=export.content, clock=clock)
+        self._results = RunResults(
+            resource=own, run=run, traces=self._traces, content=export.content, clock=clock
+        )
         self._on_failure = scenario.play.on_failure
         self._reader = RunReader(folder)
         self._histories = self._reader.needed("histories")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
+from dataclasses import dataclass
 from typing import Any
 
 from msgspec.structs import replace
@@ -19,8 +20,14 @@ from opentelemetry.trace import NonRecordingSpan, set_span_in_context
 
 from replay.core.record import TurnRecord
 from replay.core.trace_ids import PlayTrace, RunTraces
-from replay.integrations.otel.attributes import Attributes, known, place_attributes
-from replay.integrations.otel.spans import SCOPE, context_of, turn_span_id
+from replay.integrations.otel.spans import (
+    SCOPE,
+    Attributes,
+    context_of,
+    known,
+    place_attributes,
+    turn_span_id,
+)
 from replay.results.run import Run
 from replay.results.scoring import stored_columns
 from replay.statistics.score_column import ScoreColumn
@@ -31,26 +38,23 @@ Place = tuple[str, str, str, int]
 _TEXTS: Attributes = {"recorded": "", "asked": "", "answer": None, "passages": (), "steps": (), "drift": None}
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunResults:
     """Makes the events of one run."""
 
-    def __init__(
-        self, resource: Resource, run: Run, traces: RunTraces, *, content: bool, clock: Callable[[], int]
-    ) -> None:
-        """
-        With *content* they have explanations, which quote answers; *clock* gives nanoseconds since 1970.
-        """
-        self._resource = resource
-        self._run = run
-        self._traces = traces
-        self._content = content
-        self._clock = clock
+    resource: Resource
+    run: Run
+    traces: RunTraces
+    content: bool
+    """They have explanations, which quote answers."""
+    clock: Callable[[], int]
+    """Gives nanoseconds since 1970."""
 
     def events(self) -> Iterator[ReadableLogRecord]:
         """Yield the events of all turns of sampled plays, turn after turn."""
         checks: dict[Place, list[Attributes]] = {}
         of_checks: set[str] = set()
-        for check in self._run.checks():
+        for check in self.run.checks():
             of_checks |= {*check.columns}
             if check.passed is not None:
                 found = {
@@ -64,7 +68,7 @@ class RunResults:
                 checks.setdefault(place, []).append(found)
         explained = self._explained()
         for index, record, columns in self._scored():
-            trace = self._traces.of(record.conversation, record.system, record.policy)
+            trace = self.traces.of(record.conversation, record.system, record.policy)
             place = (record.conversation, record.system, record.policy, record.depth)
             for name, column in columns.items():
                 if name not in of_checks and column.is_scored(index):
@@ -82,10 +86,10 @@ class RunResults:
         """
         Yield the turns of sampled plays, with the scores of all of them and the place of theirs among these.
         """
-        scorers = self._run.scorers()
-        with closing(RunStore(self._run.folder)) as store:
+        scorers = self.run.scorers()
+        with closing(RunStore(self.run.folder)) as store:
             plays = store.rows("SELECT DISTINCT conversation, system, policy FROM turn")
-            sampled = [play for play in plays if self._traces.of(*play).sampled]
+            sampled = [play for play in plays if self.traces.of(*play).sampled]
             # Without their texts, so that a large run doesn't fill the memory.
             records = [replace(one, **_TEXTS) for play in sampled for one in store.records_of(*play)]
             columns = stored_columns(store, records, scorers)
@@ -94,8 +98,8 @@ class RunResults:
     def _explained(self) -> Mapping[tuple[str, Place], str]:
         """Return the judges' replies, by column and turn."""
         found: dict[tuple[str, Place], str] = {}
-        for judged in self._run.judged() if self._content else ():
-            for verdict in self._run.verdicts(judged.name):
+        for judged in self.run.judged() if self.content else ():
+            for verdict in self.run.verdicts(judged.name):
                 votes = [vote for repeat in verdict.data["repeats"] for vote in repeat["votes"]]
                 said = [ask["text"] for vote in votes for ask in vote["asks"] if ask["text"]]
                 place = (verdict.conversation, verdict.system, verdict.policy, verdict.depth)
@@ -104,12 +108,12 @@ class RunResults:
         return found
 
     def _event(self, trace: PlayTrace, record: TurnRecord, attributes: Attributes) -> ReadableLogRecord:
-        if not self._content:
+        if not self.content:
             attributes.pop("gen_ai.evaluation.explanation", None)
         context = set_span_in_context(
             NonRecordingSpan(context_of(trace, self._judged(trace, record, attributes)))
         )
-        now = self._clock()
+        now = self.clock()
         return ReadableLogRecord(
             LogRecord(
                 timestamp=now,
@@ -118,14 +122,14 @@ class RunResults:
                 severity_number=SeverityNumber.INFO,
                 attributes=known(
                     {
-                        **place_attributes(record, self._run.folder.name),
+                        **place_attributes(record, self.run.folder.name),
                         "convreplay.depth": record.depth,
                         **attributes,
                     }
                 ),
                 event_name=NAME,
             ),
-            self._resource,
+            self.resource,
             SCOPE,
         )
 

@@ -18,9 +18,10 @@ from replay import (
     Conversation,
     Passage,
 )
-from replay.testing import FAIL, HANG, AdapterContract, entered
+from replay.testing import FAIL, HANG, AdapterContract
 from replay_adapters.botframework import adapter as adapter_module
 from replay_adapters.botframework.adapter import BotFrameworkAdapter, BotFrameworkSession
+from tests.adapters.asking import session_of
 from tests.adapters.direct_line_server import Activity, DirectLineService, Talk
 from tests.waiting import PATIENCE_S, others_first, takes, until_async
 
@@ -53,39 +54,22 @@ async def obliging(talk: Talk, asked: Activity) -> None:
 CONTRACT: dict[str, Any] = {"channel_data": {"id": "{{conversation.id}}"}, **FAST}
 
 
-class TestByPolling(AdapterContract):
-    @pytest.fixture
-    async def adapter(self) -> AsyncIterator[BotFrameworkAdapter]:
-        async with DirectLineService(obliging).running() as address:
-            yield BotFrameworkAdapter(base_url=address, **CONTRACT)
-
-
-class TestByStream(AdapterContract):
-    @pytest.fixture
-    async def adapter(self, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[BotFrameworkAdapter]:
+class TestTheContract(AdapterContract):
+    @pytest.fixture(params=[{}, {"receive": "stream"}, {"tokens": True}])
+    async def adapter(
+        self, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+    ) -> AsyncIterator[BotFrameworkAdapter]:
         monkeypatch.setenv("DIRECT_LINE_SECRET", SECRET)
-        async with DirectLineService(obliging, secret=SECRET).running() as address:
-            yield BotFrameworkAdapter(
-                base_url=address, secret_env="DIRECT_LINE_SECRET", receive="stream", **CONTRACT
-            )
-
-
-class TestWithTokens(AdapterContract):
-    @pytest.fixture
-    async def adapter(self, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[BotFrameworkAdapter]:
-        monkeypatch.setenv("DIRECT_LINE_SECRET", SECRET)
-        async with DirectLineService(obliging, secret=SECRET).running() as address:
-            yield BotFrameworkAdapter(
-                base_url=address, secret_env="DIRECT_LINE_SECRET", tokens=True, **CONTRACT
-            )
+        keyed = {"secret_env": "DIRECT_LINE_SECRET"} if request.param else {}
+        async with DirectLineService(obliging, secret=SECRET if keyed else None).running() as address:
+            yield BotFrameworkAdapter(base_url=address, **keyed, **request.param, **CONTRACT)
 
 
 @asynccontextmanager
 async def _asking(service: DirectLineService, **settings: Any) -> AsyncIterator[BotFrameworkSession]:
     async with (
         service.running() as address,
-        entered(BotFrameworkAdapter(base_url=address + "/", **(FAST | settings))) as adapter,
-        adapter.session(TALK) as session,
+        session_of(BotFrameworkAdapter(base_url=address + "/", **(FAST | settings)), TALK) as session,
     ):
         yield session
 

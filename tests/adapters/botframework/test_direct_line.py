@@ -18,6 +18,7 @@ from replay.testing import FakeClock, entered
 from replay_adapters.botframework.adapter import BotFrameworkAdapter
 from replay_adapters.botframework.direct_line import DirectLine
 from replay_adapters.http.client import HttpClient
+from tests.adapters.asking import reply_of
 from tests.adapters.botframework.test_botframework_adapter import (
     FAST,
     SECRET,
@@ -88,8 +89,7 @@ async def test_a_token_is_refreshed_in_time_or_got_anew_with_the_secret(
     clock, with_secret = FakeClock(1000.0), client(SECRET)
     async with service.running() as address, with_secret:
         line = DirectLine(
-            base_url=address,
-            path=service.at,
+            base=address + service.at,
             user="dl_me",
             with_secret=with_secret,
             own_client=client,
@@ -116,13 +116,9 @@ async def test_what_is_not_direct_line_is_a_bad_reply(replied: Any) -> None:
     async def handle(_: web.Request) -> web.Response:
         return web.json_response(replied)
 
-    async with (
-        answering(handle) as address,
-        entered(BotFrameworkAdapter(base_url=address)) as adapter,
-        adapter.session(TALK) as session,
-    ):
+    async with answering(handle) as address:
         with pytest.raises(AdapterReplyError, match="base_url is that of a Direct Line"):
-            await session.ask(request())
+            await reply_of(BotFrameworkAdapter(base_url=address), request(), TALK)
 
 
 async def test_a_service_that_goes_away_in_the_middle() -> None:
@@ -176,9 +172,5 @@ async def test_a_cancelled_session_leaves_no_stream_open(receive: str) -> None:
 
 async def test_nothing_there_is_told_as_with_any_http_system() -> None:
     with pytest.raises(AdapterError, match="check that the server runs there") as caught:
-        async with (
-            entered(BotFrameworkAdapter(base_url="http://127.0.0.1:9")) as adapter,
-            adapter.session(TALK) as session,
-        ):
-            await session.ask(request())
+        await reply_of(BotFrameworkAdapter(base_url="http://127.0.0.1:9"), request(), TALK)
     assert (caught.value.outcome, caught.value.reached) == ("connection-failed", False)

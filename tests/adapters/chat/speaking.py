@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
-
-from aiohttp import web
 
 from replay import ChatReply, ChatRequest, Conversation, ToolCall
 from replay_adapters.chat.anthropic import AnthropicAdapter
 from replay_adapters.chat.endpoint import ChatAdapter
 from replay_adapters.chat.openai import OpenAIAdapter
-from tests.adapters.servers import answering, event, streamed
-from tests.waiting import PATIENCE_S
+from tests.adapters.asking import EMPTY, FIRST, Sent, exchange
+from tests.adapters.servers import event
 
-TALK = Conversation(id="c", turns=())
-REQUEST = ChatRequest(question="Q?", history=(), depth=1)
 APIS = ("chat", "responses", "anthropic")
 
 
@@ -27,37 +21,17 @@ def adapter_of(api: str, address: str, **more: Any) -> ChatAdapter:
     return OpenAIAdapter(base_url=address, model="m", api=api, **more)  # type: ignore[arg-type]
 
 
-@dataclass(frozen=True, slots=True)
-class Sent:
-    """What the server was sent."""
-
-    request: web.Request
-    body: Any
-
-
 async def spoken(
-    api: str, answer: Any, request: ChatRequest = REQUEST, *, talk: Conversation = TALK, **more: Any
+    api: str, answer: Any, request: ChatRequest = FIRST, *, talk: Conversation = EMPTY, **more: Any
 ) -> tuple[ChatReply, Sent]:
     """The reply, where the server answers with *answer* (events, if it is a tuple), and what was sent."""
-    sent: list[Sent] = []
-
-    async def handler(got: web.Request) -> web.StreamResponse:
-        sent.append(Sent(got, await got.json()))
-        return await streamed(got, *answer) if isinstance(answer, tuple) else web.json_response(answer)
-
     settings = {"stream": isinstance(answer, tuple)} | more
-    async with (
-        answering(handler) as address,
-        adapter_of(api, address if api == "anthropic" else f"{address}/v1", **settings) as adapter,
-        adapter.session(talk) as session,
-        asyncio.timeout(PATIENCE_S),
-    ):
-        reply = await session.ask(request)
-    return reply, sent[0]
+    path = "" if api == "anthropic" else "/v1"
+    return await exchange(lambda address: adapter_of(api, address + path, **settings), answer, request, talk)
 
 
 async def asked_of(
-    api: str, answer: Any, request: ChatRequest = REQUEST, **more: Any
+    api: str, answer: Any, request: ChatRequest = FIRST, **more: Any
 ) -> tuple[ChatReply, Mapping[str, Any]]:
     """The same with the body alone."""
     reply, sent = await spoken(api, answer, request, **more)

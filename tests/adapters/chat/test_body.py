@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from replay import AdapterRefusedError, ChatRequest, Conversation, Exchange, Message, Passage, message_fields
-from replay_adapters.chat.anthropic_messages import Messages
+from replay_adapters.chat.anthropic import Messages
 from replay_adapters.chat.body import ChatBodies, ChatBody
 from replay_adapters.chat.openai_chat import ChatCompletions
 

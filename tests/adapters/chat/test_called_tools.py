@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given, strategies as st
 
 from replay import AdapterReplyError, ChatRequest, Message, ToolCall
-from replay_adapters.chat.called_tools import CallPieces
+from replay_adapters.chat.streamed_answer import CallPieces
 from replay_adapters.http.redaction import Secrets
 from replay_adapters.http.reply import HttpReply
+from tests.adapters.asking import FIRST as REQUEST
 from tests.adapters.chat.speaking import (
     APIS,
     ORDER,
-    REQUEST,
     STOCK,
     WHOLE,
     adapter_of,

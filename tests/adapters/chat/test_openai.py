@@ -18,6 +18,7 @@ from replay import (
     Usage,
 )
 from replay_adapters.chat.openai import OpenAIAdapter
+from tests.adapters.asking import exchange, reply_of
 from tests.adapters.chat.speaking import WHOLE, adapter_of, spoken
 from tests.adapters.servers import answering, completion
 
@@ -168,17 +169,17 @@ async def test_an_azure_style_address_keeps_its_query_and_gets_its_header(
         got.append(request)
         return web.json_response({"error": "azure-secret is wrong"}, status=401)
 
-    async with (
-        answering(handler) as address,
-        OpenAIAdapter(
-            base_url=f"{address}/openai/deployments/d/?api-version=2024-10-21",
-            model="m",
-            headers_env={"api-key": "AZURE_KEY"},
-        ) as adapter,
-        adapter.session(TALK) as session,
-    ):
+    async with answering(handler) as address:
         with pytest.raises(AdapterRefusedError, match="set by AZURE_KEY") as caught:
-            await session.ask(REQUEST)
+            await reply_of(
+                OpenAIAdapter(
+                    base_url=f"{address}/openai/deployments/d/?api-version=2024-10-21",
+                    model="m",
+                    headers_env={"api-key": "AZURE_KEY"},
+                ),
+                REQUEST,
+                TALK,
+            )
 
     assert "azure-secret" not in str(caught.value)
     (request,) = got
@@ -195,17 +196,6 @@ async def test_an_azure_style_address_keeps_its_query_and_gets_its_header(
 async def test_an_address_that_ends_with_the_endpoint_is_that_of_the_endpoint(
     api: str, path: str, tail: str
 ) -> None:
-    got: list[str] = []
+    _, sent = await exchange(lambda address: adapter_of(api, address + path + tail), WHOLE[api])
 
-    async def handler(request: web.Request) -> web.Response:
-        got.append(request.path_qs)
-        return web.json_response(WHOLE[api])
-
-    async with (
-        answering(handler) as address,
-        adapter_of(api, address + path + tail) as adapter,
-        adapter.session(TALK) as session,
-    ):
-        await session.ask(REQUEST)
-
-    assert got == [path + tail.strip("/")]
+    assert sent.request.path_qs == path + tail.strip("/")

@@ -9,52 +9,41 @@ import pytest
 from aiohttp import web
 
 from replay import (
-    AdapterConnectionError,
     AdapterCutOffError,
     AdapterError,
     AdapterRateLimitedError,
-    AdapterRefusedError,
     AdapterReplyError,
     ChatReply,
     ChatRequest,
-    Conversation,
     Passage,
     TokenLogprobs,
     Usage,
 )
 from replay_adapters.chat.openai import OpenAIAdapter
+from tests.adapters.asking import reply_of
+from tests.adapters.chat.speaking import spoken
 from tests.adapters.servers import (
     answering,
     delta,
     event,
     http,
     playing,
-    streamed,
 )
 from tests.waiting import PATIENCE_S, takes
 
 DONE = event("[DONE]")
-TALK = Conversation(id="c", turns=())
 REQUEST = ChatRequest(question="And then?", history=(), depth=1)
 
 
 async def _reply(address: str, **settings: Any) -> ChatReply:
-    async with (
-        OpenAIAdapter(base_url=address, model="m", stream=True, **settings) as adapter,
-        adapter.session(TALK) as session,
-        asyncio.timeout(PATIENCE_S),
-    ):
-        return await session.ask(REQUEST)
+    async with asyncio.timeout(PATIENCE_S):
+        return await reply_of(OpenAIAdapter(base_url=address, model="m", stream=True, **settings), REQUEST)
 
 
 async def _ask(*parts: bytes, **settings: Any) -> ChatReply:
     """The reply that is made of a stream of *parts*."""
-
-    async def handler(request: web.Request) -> web.StreamResponse:
-        return await streamed(request, *parts)
-
-    async with answering(handler) as address:
-        return await _reply(address, **settings)
+    reply, _ = await spoken("chat", parts, REQUEST, **settings)
+    return reply
 
 
 async def _failure(*parts: bytes, **settings: Any) -> AdapterError:
@@ -76,13 +65,6 @@ async def test_it_puts_the_answer_together_and_takes_the_last_usage() -> None:
 
     assert reply.text == "Mira sang – it 😀."
     assert reply.usage == Usage(prompt_tokens=3, completion_tokens=9)
-    times = reply.times
-    assert times is not None
-    assert times.first_byte is not None
-    assert times.first_token is not None
-    assert times.sent < times.first_byte <= times.first_token <= times.done
-    assert len(times.token_gaps_100us) == 3
-    assert 0 <= sum(times.token_gaps_100us) / 1e4 <= times.done - times.first_token + 0.001
 
 
 async def test_pieces_that_came_together_have_no_gap_and_others_the_one_they_had() -> None:
@@ -131,16 +113,9 @@ async def test_without_a_count_by_the_server_there_is_no_usage() -> None:
     ],
 )
 async def test_usage_is_asked_for_unless_told_otherwise(settings: dict[str, Any], sent: Any) -> None:
-    got = []
+    _, got = await spoken("chat", (delta("Yes."), DONE), **settings)
 
-    async def handler(request: web.Request) -> web.StreamResponse:
-        got.append(await request.json())
-        return await streamed(request, delta("Yes."), DONE)
-
-    async with answering(handler) as address:
-        await _reply(address, **settings)
-
-    assert {name: value for name, value in got[0].items() if name.startswith("stream")} == sent
+    assert {name: value for name, value in got.body.items() if name.startswith("stream")} == sent
 
 
 @pytest.mark.parametrize(
@@ -186,39 +161,10 @@ async def test_a_reset_in_the_middle_is_a_cut_too() -> None:
     assert caught.value.reached
 
 
-@pytest.mark.parametrize(
-    ("error", "kind", "retryable"),
-    [
-        ({"message": "slow", "code": 429}, AdapterRateLimitedError, True),
-        ({"message": "slow", "type": "rate_limit_exceeded"}, AdapterRateLimitedError, True),
-        ({"message": "down", "code": "503"}, AdapterRefusedError, True),
-        ({"message": "down", "type": "server_error", "code": None}, AdapterRefusedError, True),
-        ({"message": "bad", "code": 400, "type": "BadRequestError"}, AdapterRefusedError, False),
-        ("out of luck", AdapterRefusedError, False),
-    ],
-)
-async def test_an_error_in_the_stream_is_one_as_its_code_says(
-    error: Any, kind: type, retryable: bool
-) -> None:
-    found = await _failure(delta("Ye"), event({"error": error}), DONE)
-
-    assert type(found) is kind
-    assert found.retryable == retryable
-    assert found.reached
-    assert (error if isinstance(error, str) else error["message"]) in str(found)
-
-
 async def test_a_page_is_no_stream() -> None:
     async with playing(http(b"<html>welcome</html>", headers="Content-Type: text/html\r\n")) as address:
         with pytest.raises(AdapterReplyError, match=r"text/html, in which there is no event.*welcome"):
             await _reply(address)
-
-
-async def test_an_empty_stream_may_be_asked_for_again() -> None:
-    found = await _failure()
-
-    assert isinstance(found, AdapterConnectionError)
-    assert found.retryable
 
 
 async def test_log_probabilities_are_collected() -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from aiohttp import web
 
-from replay import ChatReply, ChatRequest, Conversation
+from replay import ChatReply
 from replay_adapters.chat.openai import OpenAIAdapter
-from replay_adapters.chat.reported_cost import reported_cost_usd
-from tests.adapters.servers import answering, event, streamed
+from replay_adapters.chat.streamed_answer import reported_cost_usd
+from tests.adapters.asking import exchange
+from tests.adapters.servers import event
 
 
 @pytest.mark.parametrize(
@@ -33,24 +33,18 @@ def test_a_cost_is_a_finite_number_in_usage_or_header(
     assert reported_cost_usd(usage, headers) == cost
 
 
-async def _ask(api: Any, *, stream: bool, **answer: Any) -> ChatReply:
-    async def handler(request: web.Request) -> web.StreamResponse:
-        if stream:
-            return await streamed(request, *answer["events"])
-        return web.json_response(answer["body"], headers=answer.get("headers"))
+async def _ask(api: Any, answer: Any, headers: Any = None) -> ChatReply:
+    def adapter(address: str) -> OpenAIAdapter:
+        return OpenAIAdapter(base_url=address, model="m", api=api, stream=isinstance(answer, tuple))
 
-    async with (
-        answering(handler) as address,
-        OpenAIAdapter(base_url=f"{address}/v1", model="m", api=api, stream=stream) as adapter,
-        adapter.session(Conversation(id="c", turns=())) as session,
-    ):
-        return await session.ask(ChatRequest(question="Q", history=(), depth=1))
+    reply, _ = await exchange(adapter, answer, headers=headers)
+    return reply
 
 
 async def test_a_whole_chat_reply_has_the_cost_of_its_header() -> None:
     body = {"choices": [{"message": {"content": "Yes."}}]}
 
-    reply = await _ask("chat", stream=False, body=body, headers={"X-LiteLLM-Response-Cost": "1.5e-05"})
+    reply = await _ask("chat", body, {"X-LiteLLM-Response-Cost": "1.5e-05"})
 
     assert reply.cost_usd == 1.5e-05
 
@@ -61,7 +55,7 @@ async def test_a_streamed_chat_reply_has_the_cost_of_its_last_usage() -> None:
         event({"choices": [], "usage": {"prompt_tokens": 1, "completion_tokens": 2, "cost": 7.95e-06}}),
     )
 
-    reply = await _ask("chat", stream=True, events=events)
+    reply = await _ask("chat", events)
 
     assert reply.cost_usd == 7.95e-06
 
@@ -76,7 +70,7 @@ async def test_a_responses_reply_has_the_cost_of_its_usage_whole_or_streamed() -
         event({"type": "response.completed", "response": body}),
     )
 
-    whole = await _ask("responses", stream=False, body=body)
-    in_pieces = await _ask("responses", stream=True, events=events)
+    whole = await _ask("responses", body)
+    in_pieces = await _ask("responses", events)
 
     assert whole.cost_usd == in_pieces.cost_usd == 0.5

@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from replay import AdapterError, AdapterRefusedError, AdapterReplyError, ChatRequest, Conversation, Message
+from replay import AdapterError, AdapterRefusedError, AdapterReplyError, ChatRequest, Message
 from replay.testing import FAIL, HANG, AdapterContract
 from replay_adapters.chat.openai import OpenAIAdapter
+from tests.adapters.asking import session_of
+from tests.adapters.chat.speaking import response, spoken
 from tests.adapters.servers import answering, event, streamed
 
-TALK = Conversation(id="c", turns=())
 CALL = {"type": "function_call", "call_id": "t1", "name": "stock", "arguments": "{}"}
 
 
@@ -78,8 +79,7 @@ async def _asked(server: Stored, *requests: ChatRequest, **settings: Any) -> lis
     came: list[Any] = []
     async with (
         answering(server.handle) as address,
-        OpenAIAdapter(base_url=address, **_settings(**settings)) as adapter,
-        adapter.session(TALK) as session,
+        session_of(OpenAIAdapter(base_url=address, **_settings(**settings))) as session,
     ):
         for request in requests:
             try:
@@ -123,17 +123,8 @@ async def test_after_a_turn_without_an_answer_the_next_follows_the_last_answer()
 
 
 async def test_a_reply_that_nothing_can_follow_is_a_bad_reply() -> None:
-    async def handler(request: web.Request) -> web.Response:
-        part = {"type": "output_text", "text": "Yes."}
-        return web.json_response({"output": [{"type": "message", "content": [part]}]})
-
-    async with (
-        answering(handler) as address,
-        OpenAIAdapter(base_url=address, **_settings()) as adapter,
-        adapter.session(TALK) as session,
-    ):
-        with pytest.raises(AdapterReplyError, match="without the id of a response"):
-            await session.ask(_request("Q?", 1))
+    with pytest.raises(AdapterReplyError, match="without the id of a response"):
+        await spoken("responses", response("Yes."), _request("Q?", 1), history="server")
 
 
 @pytest.mark.parametrize("settings", [{"api": "chat"}, {"extra": {"store": False}}])

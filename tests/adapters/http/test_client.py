@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -21,10 +21,17 @@ from replay import (
 )
 from replay_adapters.http.client import HttpClient, StreamEnd
 from replay_adapters.http.redaction import Secrets, excerpt, retry_after_s, shown_url
-from tests.adapters.servers import answering, http, playing, unused_address
+from tests.adapters.servers import answering, http, listening, playing, unused_address
 from tests.waiting import PATIENCE_S, others_first
 
 KEY = "sk-0123456789"
+
+
+@pytest.fixture
+async def client() -> AsyncIterator[HttpClient]:
+    client = HttpClient()
+    async with client:
+        yield client
 
 
 async def _failure(
@@ -54,11 +61,9 @@ async def test_a_refused_connection_was_not_reached_and_may_be_tried_again() -> 
     assert not caught.value.reached
 
 
-async def test_a_name_that_does_not_resolve_was_not_reached() -> None:
-    client = HttpClient()
-    async with client:
-        with pytest.raises(AdapterConnectionError) as caught:
-            await client.request("GET", "http://no-such-host.invalid/")
+async def test_a_name_that_does_not_resolve_was_not_reached(client: HttpClient) -> None:
+    with pytest.raises(AdapterConnectionError) as caught:
+        await client.request("GET", "http://no-such-host.invalid/")
 
     assert not caught.value.reached
 
@@ -106,9 +111,8 @@ async def test_a_reply_that_cannot_be_read_is_a_bad_reply(reply: bytes, said: st
     assert not error.retryable
 
 
-async def test_a_reply_may_be_json_whatever_it_calls_itself() -> None:
-    client = HttpClient()
-    async with playing(http(b"[1]", headers="Content-Type: text/plain\r\n")) as address, client:
+async def test_a_reply_may_be_json_whatever_it_calls_itself(client: HttpClient) -> None:
+    async with playing(http(b"[1]", headers="Content-Type: text/plain\r\n")) as address:
         assert (await client.request("GET", address)).json() == [1]
 
 
@@ -222,29 +226,23 @@ async def test_a_rate_limit_says_when_to_come_back(header: str, wait_s: float) -
 
 
 @pytest.mark.parametrize("url", ["ftp://localhost/", "http://", "http://h:99999/", "nonsense", "http://a b/"])
-async def test_an_address_that_is_none_is_a_refusal_of_ours(url: str) -> None:
-    client = HttpClient()
-    async with client:
-        with pytest.raises(AdapterError) as caught:
-            await client.request("GET", url)
+async def test_an_address_that_is_none_is_a_refusal_of_ours(client: HttpClient, url: str) -> None:
+    with pytest.raises(AdapterError) as caught:
+        await client.request("GET", url)
 
     assert not caught.value.reached
 
 
-async def test_credentials_in_an_address_are_refused_and_not_shown() -> None:
-    client = HttpClient()
-    async with client:
-        with pytest.raises(AdapterRefusedError) as caught:
-            await client.request("GET", "http://me:secret@localhost/")
+async def test_credentials_in_an_address_are_refused_and_not_shown(client: HttpClient) -> None:
+    with pytest.raises(AdapterRefusedError) as caught:
+        await client.request("GET", "http://me:secret@localhost/")
 
     assert "secret" not in str(caught.value)
 
 
-async def test_a_body_that_is_not_json_is_not_sent() -> None:
-    client = HttpClient()
-    async with client:
-        with pytest.raises(AdapterRefusedError, match="check its template"):
-            await client.request("POST", "http://localhost/", {"q": object()})
+async def test_a_body_that_is_not_json_is_not_sent(client: HttpClient) -> None:
+    with pytest.raises(AdapterRefusedError, match="check its template"):
+        await client.request("POST", "http://localhost/", {"q": object()})
 
 
 async def test_a_connection_closed_between_two_asks_is_no_matter() -> None:
@@ -262,7 +260,9 @@ async def test_a_connection_closed_between_two_asks_is_no_matter() -> None:
 
 
 @pytest.mark.parametrize("stream", [None, StreamEnd()])
-async def test_what_a_used_connection_ends_under_is_sent_again_over_a_new_one(stream) -> None:
+async def test_what_a_used_connection_ends_under_is_sent_again_over_a_new_one(
+    client: HttpClient, stream
+) -> None:
     requests = []
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -278,21 +278,14 @@ async def test_what_a_used_connection_ends_under_is_sent_again_over_a_new_one(st
         finally:
             writer.close()
 
-    client = HttpClient()
-    server = await asyncio.start_server(serve, "127.0.0.1", 0)
-    address = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-    try:
-        async with client, asyncio.timeout(PATIENCE_S):
-            for _ in range(2):
-                assert (await client.request("POST", address, {}, stream=stream)).json() == 1
-    finally:
-        server.close()
-        await others_first()  # the connections' tasks end
+    async with listening(serve) as address, asyncio.timeout(PATIENCE_S):
+        for _ in range(2):
+            assert (await client.request("POST", address, {}, stream=stream)).json() == 1
 
     assert requests == [0, 0, 2]
 
 
-async def test_a_stream_is_given_read_by_read_with_the_moment_of_each() -> None:
+async def test_a_stream_is_given_read_by_read_with_the_moment_of_each(client: HttpClient) -> None:
     arrived: asyncio.Queue[None] = asyncio.Queue()
 
     async def handler(request: web.Request) -> web.StreamResponse:
@@ -307,8 +300,7 @@ async def test_a_stream_is_given_read_by_read_with_the_moment_of_each() -> None:
         arrived.put_nowait(None)
         return False
 
-    client = HttpClient()
-    async with answering(handler) as address, client:
+    async with answering(handler) as address:
         reply = await client.request("POST", address, {}, stream=StreamEnd(ended=ended))
 
     assert reply.reads == [b"one", b"two", b"three"]
@@ -342,18 +334,17 @@ async def test_a_body_says_that_it_is_json_and_nothing_says_nothing() -> None:
     assert kinds == [None, "application/json", own["content-type"], own["content-type"]]
 
 
-async def test_conversations_do_not_meet_in_cookies() -> None:
+async def test_conversations_do_not_meet_in_cookies(client: HttpClient) -> None:
     async def handler(request: web.Request) -> web.Response:
         response = web.json_response(len(request.cookies))
         response.set_cookie("session", "1")
         return response
 
-    client = HttpClient()
-    async with answering(handler) as address, client:
+    async with answering(handler) as address:
         assert [(await client.request("GET", address)).json() for _ in range(2)] == [0, 0]
 
 
-async def test_more_than_a_hundred_asks_are_under_way_at_a_time() -> None:
+async def test_more_than_a_hundred_asks_are_under_way_at_a_time(client: HttpClient) -> None:
     """The library's own limit of 100 connections would make a stress test measure its queue."""
     arrived = 0
     all_there = asyncio.Event()
@@ -366,16 +357,13 @@ async def test_more_than_a_hundred_asks_are_under_way_at_a_time() -> None:
         await all_there.wait()
         return web.json_response(arrived)
 
-    client = HttpClient()
-    async with answering(handler) as address, client, asyncio.timeout(PATIENCE_S):
+    async with answering(handler) as address, asyncio.timeout(PATIENCE_S):
         await asyncio.gather(*(client.request("GET", address) for _ in range(150)))
 
 
-async def test_a_client_is_entered_once_at_a_time() -> None:
-    client = HttpClient()
-    async with client:
-        with pytest.raises(RuntimeError, match="in use already"):
-            await client.__aenter__()
+async def test_a_client_is_entered_once_at_a_time(client: HttpClient) -> None:
+    with pytest.raises(RuntimeError, match="in use already"):
+        await client.__aenter__()
 
 
 def test_a_url_is_shown_without_what_may_be_secret() -> None:

@@ -6,8 +6,6 @@ import asyncio
 import re
 import socket
 import struct
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Literal
 
 import aiohttp
@@ -18,7 +16,8 @@ from replay_adapters.http.adapter import HttpAdapter
 from replay_adapters.http.client import HttpClient
 from replay_adapters.http.connections import Incoming
 from replay_adapters.http.rasa import RasaAdapter
-from tests.adapters.servers import http
+from tests.adapters.asking import EMPTY
+from tests.adapters.servers import http, listening
 from tests.waiting import PATIENCE_S, others_first
 
 Ending = Literal["keep", "said", "fin", "rst", "fin-under-next", "rst-under-next"]
@@ -65,16 +64,6 @@ async def asked(reader: asyncio.StreamReader) -> bytes:
 def reset(writer: asyncio.StreamWriter) -> None:
     raw = writer.get_extra_info("socket")
     raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-
-
-@asynccontextmanager
-async def listening(serve) -> AsyncIterator[str]:
-    server = await asyncio.start_server(serve, "127.0.0.1", 0)
-    try:
-        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-    finally:
-        server.close()
-        await others_first()  # the connections' tasks end
 
 
 async def played(adapter: HttpAdapter | RasaAdapter) -> list[AdapterError]:
@@ -163,7 +152,7 @@ async def test_what_broke_a_new_connection_is_not_sent_again_unseen(method, hist
         adapter = HttpAdapter(
             url=f"{address}/?q={{{{question}}}}", method=method, answer="a", history=history
         )
-        async with adapter, adapter.session(Conversation(id="c", turns=())) as session:
+        async with adapter, adapter.session(EMPTY) as session:
             with pytest.raises(AdapterConnectionError) as caught:
                 await session.ask(ChatRequest(question="Q", history=(), depth=1))
 

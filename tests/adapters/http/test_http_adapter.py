@@ -24,6 +24,7 @@ from replay import (
 )
 from replay.testing import FAIL, HANG, AdapterContract
 from replay_adapters.http.adapter import HttpAdapter
+from tests.adapters.asking import FIRST, exchange, reply_of, session_of
 from tests.adapters.servers import answering
 
 
@@ -75,28 +76,19 @@ REQUEST = ChatRequest(question="Q?", history=(Exchange(question="A?", answer="A.
 
 async def _ask(replied: Any, **settings: Any) -> tuple[ChatReply, web.Request, str]:
     """The reply to REQUEST, with what the server was sent."""
-    got: list[tuple[web.Request, str]] = []
 
-    async def handler(request: web.Request) -> web.Response:
-        got.append((request, await request.text()))
-        return web.json_response(replied)
+    def adapter(address: str) -> HttpAdapter:
+        url = settings.pop("url", "HOST/ask").replace("HOST", address)
+        return HttpAdapter(**{"url": url, "answer": "text", **settings})
 
-    async with answering(handler) as address:
-        settings = {"url": f"{address}/ask", "answer": "text"} | settings
-        settings["url"] = settings["url"].replace("HOST", address)
-        async with HttpAdapter(**settings) as adapter, adapter.session(TALK) as session:
-            reply = await session.ask(REQUEST)
-    return reply, *got[0]
+    reply, sent = await exchange(adapter, replied, REQUEST, TALK)
+    return reply, sent.request, sent.content.decode()
 
 
 async def test_a_body_keeps_the_types_of_what_is_put_into_it() -> None:
     backend = Backend()
-    async with (
-        answering(backend.handle) as address,
-        HttpAdapter(url=address, passages="out.docs", **CLIENT) as adapter,
-        adapter.session(TALK) as session,
-    ):
-        reply = await session.ask(REQUEST)
+    async with answering(backend.handle) as address:
+        reply = await reply_of(HttpAdapter(url=address, passages="out.docs", **CLIENT), REQUEST, TALK)
 
     assert backend.bodies == [
         {
@@ -199,13 +191,13 @@ async def test_a_session_goes_on_with_the_newest_id_it_was_given() -> None:
         replies = [{"id": "a", "text": "1"}, {"id": 2}, {"text": "3"}, {"text": "4"}]
         return web.json_response(replies[len(sent) - 1])
 
-    request = ChatRequest(question="Q?", history=(), depth=1)
+    request = FIRST
     async with (
         answering(handler) as address,
-        HttpAdapter(
-            url=address, answer="text", session_id="id", body={"previous": "{{session_id}}"}
-        ) as adapter,
-        adapter.session(TALK) as session,
+        session_of(
+            HttpAdapter(url=address, answer="text", session_id="id", body={"previous": "{{session_id}}"}),
+            TALK,
+        ) as session,
     ):
         await session.ask(request)
         with pytest.raises(AdapterReplyError):

@@ -22,17 +22,14 @@ from replay import (
     AdapterRefusedError,
     AdapterReplyError,
     ChatReply,
-    ChatRequest,
-    Conversation,
     WireTimes,
 )
 from replay.testing import FAIL, HANG, AdapterContract
 from replay_adapters.http.adapter import HttpAdapter
 from replay_adapters.http.polling import Poll
+from tests.adapters.asking import reply_of
 from tests.adapters.servers import answering, event, running, streamed
 
-TALK = Conversation(id="c", turns=())
-REQUEST = ChatRequest(question="Q?", history=(), depth=1)
 GRADIO: dict[str, Any] = {
     "stream": "sse-named",
     "piece": "event == 'generating' && data[0]",
@@ -116,14 +113,12 @@ async def _ask(
         assert request.path == "/e1"
         return await streamed(request, *parts) if status == 200 else web.Response(status=status, text="no")
 
-    async with (
-        answering(handler) as address,
-        HttpAdapter(
-            url=address, poll=Poll(url=address + "/{{submitted.event_id}}"), **{**GRADIO, **settings}
-        ) as adapter,
-        adapter.session(TALK) as session,
-    ):
-        return await session.ask(REQUEST)
+    async with answering(handler) as address:
+        return await reply_of(
+            HttpAdapter(
+                url=address, poll=Poll(url=address + "/{{submitted.event_id}}"), **{**GRADIO, **settings}
+            )
+        )
 
 
 COMPLETE = event(["Yes."], "complete")

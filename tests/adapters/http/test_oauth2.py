@@ -12,16 +12,15 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from replay import AdapterConnectionError, AdapterRefusedError, ChatRequest, Conversation, ScenarioError
+from replay import AdapterConnectionError, AdapterRefusedError, ScenarioError
 from replay.core.safety.redaction import redact
 from replay.core.settings.plugins import build
 from replay_adapters.http.adapter import HttpAdapter
 from replay_adapters.http.oauth2 import AccessTokens, ClientCredentials
+from tests.adapters.asking import EMPTY, FIRST
 from tests.adapters.servers import answering, unused_address
 from tests.data_tables import from_table
 
-TALK = Conversation(id="c", turns=())
-REQUEST = ChatRequest(question="Q?", history=(), depth=1)
 SECRET = "very:secret/4711 +x"
 
 
@@ -69,8 +68,8 @@ class Guarded:
 
 
 async def _ask(adapter: HttpAdapter) -> str:
-    async with adapter.session(TALK) as session:
-        return (await session.ask(REQUEST)).text
+    async with adapter.session(EMPTY) as session:
+        return (await session.ask(FIRST)).text
 
 
 async def test_all_conversations_share_one_token() -> None:

@@ -9,13 +9,12 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from replay import AdapterCutOffError, AdapterReplyError, ChatReply, ChatRequest, Conversation
+from replay import AdapterCutOffError, AdapterReplyError, ChatReply
 from replay.testing import FAIL, HANG, AdapterContract
 from replay_adapters.http.adapter import HttpAdapter
+from tests.adapters.asking import reply_of
 from tests.adapters.servers import answering, cutting, http, playing
 
-TALK = Conversation(id="c", turns=())
-REQUEST = ChatRequest(question="Q?", history=(), depth=1)
 TEXT = "Schöne 🐈 naïvely 東京."
 
 
@@ -35,23 +34,19 @@ async def _backend(request: web.Request) -> web.StreamResponse:
 BODY = {"q": "{{question}}", "id": "{{conversation.id}}", "log": "{{history}}"}
 
 
-class TestInOnePiece(AdapterContract):
-    @pytest.fixture
-    async def adapter(self) -> AsyncIterator[HttpAdapter]:
-        async with answering(_backend) as address:
-            yield HttpAdapter(url=address, format="text", body=BODY)
+IN_ONE_PIECE, BIT_BY_BIT = {"format": "text"}, {"stream": "text"}
+both = pytest.mark.parametrize("settings", [IN_ONE_PIECE, BIT_BY_BIT])
 
 
-class TestBitByBit(AdapterContract):
-    @pytest.fixture
-    async def adapter(self) -> AsyncIterator[HttpAdapter]:
+class TestTheContract(AdapterContract):
+    @pytest.fixture(params=[IN_ONE_PIECE, BIT_BY_BIT])
+    async def adapter(self, request: pytest.FixtureRequest) -> AsyncIterator[HttpAdapter]:
         async with answering(_backend) as address:
-            yield HttpAdapter(url=address, stream="text", body=BODY)
+            yield HttpAdapter(url=address, body=BODY, **request.param)
 
 
 async def _asked(address: str, **settings: Any) -> ChatReply:
-    async with HttpAdapter(url=address, **settings) as adapter, adapter.session(TALK) as session:
-        return await session.ask(REQUEST)
+    return await reply_of(HttpAdapter(url=address, **settings))
 
 
 def _chunked(*parts: bytes, kind: str) -> list[bytes]:
@@ -59,7 +54,7 @@ def _chunked(*parts: bytes, kind: str) -> list[bytes]:
     return [head, *(b"%x\r\n%b\r\n" % (len(part), part) for part in parts), b"0\r\n\r\n"]
 
 
-@pytest.mark.parametrize("settings", [{"format": "text"}, {"stream": "text"}])
+@both
 @pytest.mark.parametrize(
     ("kind", "encoding"),
     [
@@ -119,11 +114,11 @@ async def test_a_first_token_is_a_first_character() -> None:
     assert len(reply.times.token_gaps_100us) == 1
 
 
-async def test_what_looks_like_json_is_a_text_all_the_same() -> None:
+@both
+async def test_what_looks_like_json_is_a_text_all_the_same(settings: dict[str, Any]) -> None:
     for text in ("1.50", "true", "null", '{"a": 1}', '"quoted"'):
-        for settings in ({"format": "text"}, {"stream": "text"}):
-            async with playing(http(text.encode())) as address:
-                assert (await _asked(address, **settings)).text == text
+        async with playing(http(text.encode())) as address:
+            assert (await _asked(address, **settings)).text == text
 
 
 async def test_events_may_hold_texts() -> None:
@@ -144,7 +139,7 @@ async def test_a_text_that_is_cut_is_told_with_what_had_come() -> None:
             assert caught.value.partial == "Sch"
 
 
-@pytest.mark.parametrize("settings", [{"format": "text"}, {"stream": "text"}])
+@both
 @pytest.mark.parametrize("text", [b"", b" \n"])
 async def test_an_empty_text_is_a_bad_reply(settings: dict[str, Any], text: bytes) -> None:
     async with playing(http(text)) as address:

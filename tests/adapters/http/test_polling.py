@@ -17,13 +17,12 @@ from replay import (
     AdapterReplyError,
     AdapterTimeoutError,
     ChatReply,
-    ChatRequest,
-    Conversation,
 )
 from replay.core.asking.retries import ask_within
 from replay.testing import FAIL, HANG, AdapterContract
 from replay_adapters.http.adapter import HttpAdapter
 from replay_adapters.http.polling import Poll
+from tests.adapters.asking import EMPTY, FIRST, reply_of, session_of
 from tests.adapters.servers import answering, unused_address
 
 EVERY_S = 0.01
@@ -79,12 +78,10 @@ async def _ask(*answers: Any, **settings: Any) -> tuple[ChatReply, list[float]]:
         return web.json_response(body, status=status, headers=headers)
 
     poll = {"until": "done", "every_s": EVERY_S, **settings.pop("poll", {})}
-    async with (
-        answering(handler) as address,
-        HttpAdapter(url=f"{address}/jobs", answer="text", poll=Poll(**poll), **settings) as adapter,
-        adapter.session(Conversation(id="c", turns=())) as session,
-    ):
-        reply = await session.ask(ChatRequest(question="Q?", history=(), depth=1))
+    async with answering(handler) as address:
+        reply = await reply_of(
+            HttpAdapter(url=f"{address}/jobs", answer="text", poll=Poll(**poll), **settings)
+        )
     assert not left
     return reply, at
 
@@ -130,11 +127,13 @@ async def test_who_asks_for_more_than_the_deadline_is_named_in_the_record() -> N
 
     async with (
         answering(handler) as address,
-        HttpAdapter(url=f"{address}/jobs", answer="text", poll=Poll(until="done")) as adapter,
-        adapter.session(Conversation(id="c", turns=())) as session,
+        session_of(
+            HttpAdapter(url=f"{address}/jobs", answer="text", poll=Poll(until="done")),
+            EMPTY,
+        ) as session,
     ):
         with pytest.raises(AdapterTimeoutError, match="it had asked to be left alone for 86400 s"):
-            await ask_within(session, ChatRequest(question="Q?", history=(), depth=1), 0.2)
+            await ask_within(session, FIRST, 0.2)
 
 
 async def test_polls_that_fail_one_after_the_other_end_it() -> None:
@@ -193,11 +192,7 @@ async def test_an_answer_may_stand_elsewhere_than_its_job() -> None:
             result_url=address + "/answers/{{submitted.id}}",
             every_s=EVERY_S,
         )
-        async with (
-            HttpAdapter(url=f"{address}/jobs", answer="text", poll=poll) as adapter,
-            adapter.session(Conversation(id="c", turns=())) as session,
-        ):
-            assert (await session.ask(ChatRequest(question="Q?", history=(), depth=1))).text == "Yes."
+        assert (await reply_of(HttpAdapter(url=f"{address}/jobs", answer="text", poll=poll))).text == "Yes."
 
     assert paths == ["/jobs", "/jobs/7", "/answers/7"]
 

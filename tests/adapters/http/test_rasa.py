@@ -14,16 +14,12 @@ from replay import (
     AdapterRefusedError,
     AdapterReplyError,
     ChatReply,
-    ChatRequest,
-    Conversation,
     Passage,
 )
 from replay.testing import FAIL, HANG, entered
 from replay_adapters.http.rasa import RasaAdapter
+from tests.adapters.asking import EMPTY, FIRST, exchange
 from tests.adapters.servers import answering, running
-
-TALK = Conversation(id="c", turns=())
-REQUEST = ChatRequest(question="Q?", history=(), depth=1)
 
 
 class Rasa:
@@ -58,19 +54,8 @@ class Rasa:
 
 
 async def _ask(replied: Any, **settings: Any) -> tuple[ChatReply, web.Request, Any]:
-    got: list[tuple[web.Request, Any]] = []
-
-    async def handler(request: web.Request) -> web.Response:
-        got.append((request, await request.json()))
-        return web.json_response(replied)
-
-    async with (
-        answering(handler) as address,
-        entered(RasaAdapter(base_url=address, **settings)) as adapter,
-        adapter.session(TALK) as session,
-    ):
-        reply = await session.ask(REQUEST)
-    return reply, *got[0]
+    reply, sent = await exchange(lambda address: RasaAdapter(base_url=address, **settings), replied)
+    return reply, sent.request, sent.body
 
 
 MESSAGES = [
@@ -108,9 +93,9 @@ async def test_each_session_is_a_sender_of_its_own() -> None:
         adapter = RasaAdapter(base_url=address, metadata={"id": "x", "docs": "{{passages}}"})
         async with entered(adapter):
             for _ in range(2):
-                async with adapter.session(TALK) as session:
-                    await session.ask(REQUEST)
-                    await session.ask(REQUEST)
+                async with adapter.session(EMPTY) as session:
+                    await session.ask(FIRST)
+                    await session.ask(FIRST)
 
     assert [len(tracker) for tracker in rasa.trackers.values()] == [2, 2]
     assert rasa.bodies[0]["metadata"] == {"id": "x", "docs": []}
@@ -130,9 +115,9 @@ async def test_tokens_come_from_the_environment_and_are_shown_nowhere(
 
     async with answering(repeat) as address:
         adapter = RasaAdapter(base_url=address, token_env="RASA_TOKEN", jwt_env="RASA_JWT")
-        async with entered(adapter), adapter.session(TALK) as session:
+        async with entered(adapter), adapter.session(EMPTY) as session:
             with pytest.raises(AdapterRefusedError, match="set by RASA_TOKEN and RASA_JWT") as caught:
-                await session.ask(REQUEST)
+                await session.ask(FIRST)
     assert "secret" not in str(caught.value)
     assert "?..." in str(caught.value)
 

@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 from aiohttp import web
+from msgspec.structs import replace
 
 from replay import AdapterRefusedError, ChatRequest, Conversation, Exchange, Passage
 from replay.testing import FAIL, HANG, AdapterContract
 from replay_adapters.http.adapter import HttpAdapter
+from tests.adapters.asking import exchange, session_of
 from tests.adapters.servers import answering
 
 TALK = Conversation(id="c", turns=(), passages=(Passage(id="1", text="One."), Passage(id="2", text="Two.")))
@@ -64,23 +66,13 @@ class TestWithCookiesAndForms(AdapterContract):
             yield HttpAdapter(url=address, answer="text", form=FORM, history="server", cookies="session")
 
 
-async def _sent(**settings: Any) -> web.Request:
-    """The request that REQUEST became, its body read."""
-    got: list[web.Request] = []
-
-    async def handler(request: web.Request) -> web.Response:
-        await request.read()
-        got.append(request)
-        return web.json_response({"text": "Yes."})
-
-    async with answering(handler) as address:
-        url = address + settings.pop("at", "/ask")
-        async with (
-            HttpAdapter(url=url, answer="text", **settings) as adapter,
-            adapter.session(TALK) as session,
-        ):
-            await session.ask(REQUEST)
-    return got[0]
+async def _sent(*, at: str = "/ask", question: ChatRequest = REQUEST, **settings: Any) -> web.Request:
+    """The request that *question* became, its body read."""
+    settings = {"answer": "text", **settings}
+    _, sent = await exchange(
+        lambda address: HttpAdapter(url=address + at, **settings), {"text": "Yes."}, question, TALK
+    )
+    return sent.request
 
 
 async def test_query_fields_come_through_as_they_are() -> None:
@@ -111,20 +103,9 @@ async def test_form_fields_come_through_as_they_are() -> None:
 
 async def test_a_lone_surrogate_in_a_field_is_sent_as_its_bytes() -> None:
     """Data sets hold them, and a question that can't be sent would be lost."""
-    got: list[bytes] = []
+    request = await _sent(form={"q": "{{question}}"}, question=replace(REQUEST, question="a\ud800"))
 
-    async def handler(request: web.Request) -> web.Response:
-        got.append(await request.read())
-        return web.json_response({"text": "Yes."})
-
-    async with (
-        answering(handler) as address,
-        HttpAdapter(url=address, answer="text", form={"q": "{{question}}"}) as adapter,
-        adapter.session(TALK) as session,
-    ):
-        await session.ask(ChatRequest(question="a\ud800", history=(), depth=1))
-
-    assert got == [b"q=a%ED%A0%80"]
+    assert await request.read() == b"q=a%ED%A0%80"
 
 
 async def test_an_object_is_no_field() -> None:
@@ -148,8 +129,7 @@ async def test_conversations_have_cookies_of_their_own() -> None:
 async def test_without_being_asked_for_no_cookies_are_kept() -> None:
     async with (
         answering(_counter) as address,
-        HttpAdapter(url=address, answer="text", form=FORM) as adapter,
-        adapter.session(TALK) as session,
+        session_of(HttpAdapter(url=address, answer="text", form=FORM), TALK) as session,
     ):
         texts = [(await session.ask(REQUEST)).text for _ in range(2)]
 

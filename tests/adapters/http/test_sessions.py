@@ -16,19 +16,15 @@ from replay import (
     AdapterReplyError,
     AdapterTimeoutError,
     ChatReply,
-    ChatRequest,
-    Conversation,
 )
 from replay.core.asking.retries import RetryingClient, RetryPolicy
 from replay.core.safety.host_consent import hosts_to_confirm
 from replay.testing import HANG
-from replay_adapters.http import session as session_module
+from replay_adapters.http import adapter as session_module
 from replay_adapters.http.adapter import HttpAdapter
 from replay_adapters.http.request import SessionRequest
+from tests.adapters.asking import EMPTY, FIRST, reply_of, session_of
 from tests.adapters.servers import answering, unused_address
-
-TALK = Conversation(id="c", turns=())
-REQUEST = ChatRequest(question="Q?", history=(), depth=1)
 
 
 class Server:
@@ -92,10 +88,10 @@ async def _conversation(adapter: HttpAdapter, questions: int) -> list[AdapterErr
     came: list[AdapterError | str] = []
     async with adapter:
         try:
-            async with adapter.session(TALK) as session:
+            async with adapter.session(EMPTY) as session:
                 for _ in range(questions):
                     try:
-                        came.append((await session.ask(REQUEST)).text)
+                        came.append((await session.ask(FIRST)).text)
                     except AdapterError as error:
                         came.append(error)
         except AdapterError as error:
@@ -132,23 +128,18 @@ async def test_a_session_that_cannot_be_opened_fails_the_question_before_it_is_a
 
 
 async def test_a_server_that_is_not_there_cannot_open_a_session() -> None:
-    async with _adapter(await unused_address()) as adapter, adapter.session(TALK) as session:
-        with pytest.raises(AdapterConnectionError, match=r"could not be opened.*check that the server runs"):
-            await session.ask(REQUEST)
+    with pytest.raises(AdapterConnectionError, match=r"could not be opened.*check that the server runs"):
+        await reply_of(_adapter(await unused_address()))
 
 
 async def test_what_could_not_be_opened_is_opened_with_the_next_question() -> None:
     server = Server(open=web.Response(status=503))
-    async with (
-        answering(server.handle) as address,
-        _adapter(address) as adapter,
-        adapter.session(TALK) as session,
-    ):
+    async with answering(server.handle) as address, session_of(_adapter(address)) as session:
         with pytest.raises(AdapterRefusedError):
-            await session.ask(REQUEST)
+            await session.ask(FIRST)
         del server.replies["open"]
         for _ in range(2):
-            assert (await session.ask(REQUEST)).text == "Yes."
+            assert (await session.ask(FIRST)).text == "Yes."
 
     assert server.got == ["POST /open", "POST /open", "POST /ask/s1", "POST /ask/s1", "DELETE /close/s1"]
 
@@ -162,11 +153,11 @@ async def test_opening_is_tried_again_within_a_question_though_the_system_keeps_
         reply = await server.handle(request)
         return web.Response(status=503) if times < 2 and request.path != "/close/s1" else reply
 
-    async with answering(busy) as address, _adapter(address) as adapter, adapter.session(TALK) as session:
+    async with answering(busy) as address, _adapter(address) as adapter, adapter.session(EMPTY) as session:
         system = Endpoint(adapter)
         asker = RetryingClient(RetryPolicy(backoff_s=0))
         came = [
-            await asker.ask(system, session, REQUEST, place=(depth,), session_remembers=True)
+            await asker.ask(system, session, FIRST, place=(depth,), session_remembers=True)
             for depth in range(1, 4)
         ]
 
@@ -178,18 +169,14 @@ async def test_opening_is_tried_again_within_a_question_though_the_system_keeps_
 
 async def test_opening_may_be_cancelled() -> None:
     server = Server(open=HANG)
-    async with (
-        answering(server.handle) as address,
-        _adapter(address) as adapter,
-        adapter.session(TALK) as session,
-    ):
-        ask = asyncio.create_task(session.ask(REQUEST))
+    async with answering(server.handle) as address, session_of(_adapter(address)) as session:
+        ask = asyncio.create_task(session.ask(FIRST))
         await server.reached.wait()
         ask.cancel()
         with pytest.raises(asyncio.CancelledError):
             await ask
         del server.replies["open"]
-        assert (await session.ask(REQUEST)).text == "Yes."
+        assert (await session.ask(FIRST)).text == "Yes."
 
 
 async def test_closing_that_fails_is_told() -> None:

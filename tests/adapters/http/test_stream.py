@@ -15,15 +15,12 @@ from replay import (
     AdapterRefusedError,
     AdapterReplyError,
     ChatReply,
-    ChatRequest,
-    Conversation,
     Passage,
 )
 from replay_adapters.http.adapter import HttpAdapter
+from tests.adapters.asking import FIRST, exchange, reply_of, session_of
 from tests.adapters.servers import answering, cutting, event, streamed
 
-TALK = Conversation(id="c", turns=())
-REQUEST = ChatRequest(question="Q?", history=(), depth=1)
 SSE: dict[str, Any] = {"stream": "sse", "piece": "text", "body": {"q": "{{question}}"}}
 LINES: dict[str, Any] = {**SSE, "stream": "json-lines"}
 LANGSERVE: dict[str, Any] = {
@@ -41,15 +38,8 @@ def _named(**settings: Any) -> dict[str, Any]:
 
 
 async def _ask(*parts: bytes, **settings: Any) -> ChatReply:
-    async def handler(request: web.Request) -> web.StreamResponse:
-        return await streamed(request, *parts)
-
-    async with (
-        answering(handler) as address,
-        HttpAdapter(url=address, **settings) as adapter,
-        adapter.session(TALK) as session,
-    ):
-        return await session.ask(REQUEST)
+    reply, _ = await exchange(lambda address: HttpAdapter(url=address, **settings), parts)
+    return reply
 
 
 def _line(value: Any) -> bytes:
@@ -108,13 +98,13 @@ async def test_a_text_is_taken_from_each_event(settings: dict[str, Any], parts: 
     assert (await _ask(*parts, **settings)).text == "Yes."
 
 
-async def test_numbers_are_texts_and_pieces_are_timed() -> None:
+async def test_numbers_are_texts() -> None:
     reply = await _ask(*(event({"text": number}) for number in (4, 2)), **SSE)
 
     assert reply.text == "42"
-    assert reply.times is not None
-    assert reply.times.first_token is not None
-    assert len(reply.times.token_gaps_100us) == 1
+
+
+SESSION = {**SSE, "session_id": "sid", "body": {"s": "{{session_id}}"}}
 
 
 async def test_session_and_passages_are_those_of_the_last_event_that_has_them() -> None:
@@ -129,19 +119,9 @@ async def test_session_and_passages_are_those_of_the_last_event_that_has_them() 
             event({"text": "" if len(sent) == 2 else " And no."}),
         )
 
-    async with (
-        answering(handler) as address,
-        HttpAdapter(
-            url=address,
-            stream="sse",
-            piece="text",
-            session_id="sid",
-            passages="docs",
-            body={"s": "{{session_id}}"},
-        ) as adapter,
-        adapter.session(TALK) as session,
-    ):
-        replies = [await session.ask(REQUEST) for _ in range(3)]
+    settings = {**SESSION, "passages": "docs"}
+    async with answering(handler) as address, session_of(HttpAdapter(url=address, **settings)) as session:
+        replies = [await session.ask(FIRST) for _ in range(3)]
 
     assert sent == [None, "s1", "s2"]
     assert [reply.text for reply in replies] == ["Yes. And no.", "Yes.", "Yes. And no."]
@@ -156,21 +136,11 @@ async def test_a_session_goes_on_with_the_id_of_a_stream_that_was_cut() -> None:
         end = event("[DONE]") if len(sent) > 1 else b""
         return await streamed(request, event({"sid": "s1", "text": "Yes."}), end)
 
-    async with (
-        answering(handler) as address,
-        HttpAdapter(
-            url=address,
-            stream="sse",
-            piece="text",
-            until="[DONE]",
-            session_id="sid",
-            body={"s": "{{session_id}}"},
-        ) as adapter,
-        adapter.session(TALK) as session,
-    ):
+    settings = {**SESSION, "until": "[DONE]"}
+    async with answering(handler) as address, session_of(HttpAdapter(url=address, **settings)) as session:
         with pytest.raises(AdapterCutOffError):
-            await session.ask(REQUEST)
-        await session.ask(REQUEST)
+            await session.ask(FIRST)
+        await session.ask(FIRST)
 
     assert sent == [None, "s1"]
 
@@ -180,12 +150,8 @@ async def test_without_an_end_mark_only_http_can_tell_of_a_cut() -> None:
     async with cutting(stream) as address:
         for framing, outcome in (("close", "answered"), ("length", "cut-off"), ("chunked", "cut-off")):
             try:
-                async with (
-                    HttpAdapter(url=f"{address}/30/{framing}/", **SSE) as adapter,
-                    adapter.session(TALK) as session,
-                ):
-                    assert (await session.ask(REQUEST)).text == "Yes."
-                    found = "answered"
+                assert (await reply_of(HttpAdapter(url=f"{address}/30/{framing}/", **SSE))).text == "Yes."
+                found = "answered"
             except AdapterError as error:
                 found = error.outcome
             assert found == outcome

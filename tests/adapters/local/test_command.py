@@ -75,34 +75,20 @@ def _adapter(folder: Path, program: str, **settings: Any) -> CommandAdapter:
     return CommandAdapter(folder=folder, **settings)
 
 
-class TestWithAProcessForEachConversation(AdapterContract):
-    @pytest.fixture
-    def adapter(self, tmp_path: Path) -> CommandAdapter:
-        return _adapter(tmp_path, IN_ORDER, send=WITH_HISTORY)
+KINDS: dict[str, tuple[str, dict[str, Any]]] = {
+    "a process for each conversation": (IN_ORDER, {"send": WITH_HISTORY}),
+    "a process that remembers": (IN_ORDER, {"send": SEND, "history": "server"}),
+    "one process for all": (IN_ORDER, {"send": WITH_HISTORY, "per": "run"}),
+    "one process that remembers all": (IN_ORDER, {"send": SEND, "per": "run", "history": "server"}),
+    "one process that answers in any order": (OUT_OF_ORDER, {"send": WITH_HISTORY, "per": "run"}),
+}
 
 
-class TestWithAProcessThatRemembers(AdapterContract):
-    @pytest.fixture
-    def adapter(self, tmp_path: Path) -> CommandAdapter:
-        return _adapter(tmp_path, IN_ORDER, send=SEND, history="server")
-
-
-class TestWithOneProcessForAll(AdapterContract):
-    @pytest.fixture
-    def adapter(self, tmp_path: Path) -> CommandAdapter:
-        return _adapter(tmp_path, IN_ORDER, send=WITH_HISTORY, per="run")
-
-
-class TestWithOneProcessThatRemembersAll(AdapterContract):
-    @pytest.fixture
-    def adapter(self, tmp_path: Path) -> CommandAdapter:
-        return _adapter(tmp_path, IN_ORDER, send=SEND, per="run", history="server")
-
-
-class TestWithOneProcessThatAnswersInAnyOrder(AdapterContract):
-    @pytest.fixture
-    def adapter(self, tmp_path: Path) -> CommandAdapter:
-        return _adapter(tmp_path, OUT_OF_ORDER, send=WITH_HISTORY, per="run")
+class TestTheContract(AdapterContract):
+    @pytest.fixture(params=KINDS)
+    def adapter(self, request: pytest.FixtureRequest, tmp_path: Path) -> CommandAdapter:
+        program, settings = KINDS[request.param]
+        return _adapter(tmp_path, program, **settings)
 
 
 @asynccontextmanager

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from replay_adapters.local.command_start import _spawned
+from replay_adapters.local.command_process import spawn
 from tests.waiting import until_async
 
 
@@ -29,7 +29,7 @@ async def test_no_variable_stands_in_anybodys_arguments(tmp_path):
     """A shell drops variables whose names it could not write, so these take another way."""
     environment = {**os.environ, "odd.name": "drawn-9Zq4Kb7"}
     program = [sys.executable, "-c", "import os; print(os.environ['odd.name'], flush=True); input()"]
-    process, held = await _spawned(program, tmp_path, environment, 65_536)
+    process, held = await spawn(program, tmp_path, environment, 65_536)
     with held:
         assert process.stdout is not None
         assert await process.stdout.readline() == b"drawn-9Zq4Kb7\n"

@@ -13,10 +13,8 @@ from hypothesis import given, settings, strategies as st
 from replay import CANNOT_ANSWER, ChatReply, ChatRequest, Conversation, Exchange, Passage
 from replay.testing import AdapterContract
 from replay_adapters.local.extractive import ExtractiveAdapter
-from replay_adapters.local.question import can_answer, leans
-from replay_adapters.local.sentence_index import index_of
-from replay_adapters.local.sentences import split_sentences
-from replay_adapters.local.stems import content_stems, stem
+from replay_adapters.local.sentence_index import index_of, split_sentences
+from replay_adapters.local.stems import can_answer, content_stems, leans, stem
 from tests.data_tables import from_table
 
 TEXTS = (

@@ -27,6 +27,7 @@ from replay.core.errors import PluginError, PluginNotFoundError
 from replay.core.settings.plugins import build
 from replay.testing import FAIL, HANG, AdapterContract
 from replay_adapters.local.python import PythonAdapter
+from tests.adapters.asking import reply_of
 from tests.waiting import PATIENCE_S
 
 RELEASED = threading.Event()
@@ -84,28 +85,10 @@ def _adapter(function: Any, **settings: Any) -> PythonAdapter:
         return PythonAdapter(target="test:function", **settings)
 
 
-class TestFunction(AdapterContract):
-    @pytest.fixture
-    def adapter(self) -> PythonAdapter:
-        return _adapter(harbour)
-
-
-class TestAsyncFunction(AdapterContract):
-    @pytest.fixture
-    def adapter(self) -> PythonAdapter:
-        return _adapter(async_harbour)
-
-
-class TestClass(AdapterContract):
-    @pytest.fixture
-    def adapter(self) -> PythonAdapter:
-        return _adapter(Harbour, history="server")
-
-
-class TestClassWithAsyncCall(AdapterContract):
-    @pytest.fixture
-    def adapter(self) -> PythonAdapter:
-        return _adapter(AsyncHarbour, history="server")
+class TestTheContract(AdapterContract):
+    @pytest.fixture(params=[harbour, async_harbour, Harbour, AsyncHarbour])
+    def adapter(self, request: pytest.FixtureRequest) -> PythonAdapter:
+        return _adapter(request.param, history="server" if isinstance(request.param, type) else "client")
 
 
 TALK = Conversation(
@@ -117,8 +100,7 @@ REQUEST = ChatRequest(question="Q?", history=(Exchange(question="A?", answer="A.
 
 
 async def _ask(function: Any, **settings: Any) -> ChatReply:
-    async with _adapter(function, **settings) as adapter, adapter.session(TALK) as session:
-        return await session.ask(REQUEST)
+    return await reply_of(_adapter(function, **settings), REQUEST, TALK)
 
 
 @pytest.mark.parametrize(
@@ -186,9 +168,8 @@ CALL = ToolCall(id="call_2", name="find", arguments='{"n":1}')
 )
 async def test_calls_of_tools_need_no_text(returned: Any) -> None:
     before = Message(role="assistant", tool_calls=(ToolCall(id="a", name="find", arguments="{}"),))
-    async with _adapter(lambda: returned) as adapter, adapter.session(TALK) as session:
-        asked = ChatRequest(question="Q?", history=(), depth=1, steps=(before,))
-        assert (await session.ask(asked)).tool_calls == (CALL,)
+    asked = ChatRequest(question="Q?", history=(), depth=1, steps=(before,))
+    assert (await reply_of(_adapter(lambda: returned), asked, TALK)).tool_calls == (CALL,)
 
 
 @pytest.mark.parametrize(

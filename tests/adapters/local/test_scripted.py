@@ -15,15 +15,12 @@ from replay import (
     AdapterReplyError,
     ChatRequest,
     Conversation,
-    Exchange,
     Passage,
     Turn,
 )
 from replay.core.settings.plugins import build
 from replay.testing import AdapterContract
 from replay_adapters.local.scripted import (
-    REQUESTS_KEPT,
-    LoggedRequest,
     ScriptedAdapter,
     ScriptedAnswer,
     ScriptedFault,
@@ -111,26 +108,6 @@ async def test_a_script_that_says_nothing_there_is_a_bad_reply(answers: Any, sai
     async with ScriptedAdapter(answers=answers).session(GOLD) as session:
         with pytest.raises(AdapterReplyError, match=said):
             await session.ask(_at(2))
-
-
-async def test_what_was_asked_is_kept_for_tests_to_look_at() -> None:
-    adapter = ScriptedAdapter(answers=["x"])
-    asked = ChatRequest(question="Q?", history=(Exchange(question="A?", answer="A."),), depth=1)
-    async with adapter.session(GOLD) as session:
-        await session.ask(asked)
-        await session.ask(asked)
-
-    assert adapter.requests == [
-        LoggedRequest(conversation="c", attempt=1, request=asked),
-        LoggedRequest(conversation="c", attempt=2, request=asked),
-    ]
-
-
-async def test_the_log_of_what_was_asked_is_bounded() -> None:
-    adapter = ScriptedAdapter()
-    await _answers(adapter, *[1] * (REQUESTS_KEPT + 5))
-
-    assert len(adapter.requests) == REQUESTS_KEPT
 
 
 @from_table

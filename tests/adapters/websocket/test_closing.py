@@ -17,6 +17,7 @@ from replay import (
 )
 from replay.testing import entered
 from replay_adapters.websocket.adapter import WebSocketAdapter
+from tests.adapters.asking import reply_of, session_of
 from tests.adapters.servers import answering, playing, unused_address
 from tests.adapters.websocket.test_websocket_adapter import (
     REQUEST,
@@ -43,8 +44,7 @@ async def test_what_a_connection_remembered_is_gone_with_it() -> None:
 
     async with (
         chatting(chat) as url,
-        entered(WebSocketAdapter(url=url, send={}, answer="text", history="server")) as adapter,
-        adapter.session(TALK) as session,
+        session_of(WebSocketAdapter(url=url, send={}, answer="text", history="server"), TALK) as session,
     ):
         await session.ask(REQUEST)
         await closed.wait()
@@ -65,12 +65,8 @@ async def test_pings_are_answered_between_two_questions() -> None:
         assert (message.type, message.data) == (WSMsgType.PONG, b"there?")
         ponged.set()
 
-    async with (
-        chatting(chat, autoping=False) as url,
-        entered(WebSocketAdapter(url=url, send={}, answer="text", history="server")) as adapter,
-        adapter.session(TALK) as session,
-    ):
-        await session.ask(REQUEST)
+    async with chatting(chat, autoping=False) as url:
+        await reply_of(WebSocketAdapter(url=url, send={}, answer="text", history="server"), REQUEST, TALK)
         async with asyncio.timeout(PATIENCE_S):
             await ponged.wait()
 
@@ -207,8 +203,7 @@ async def test_a_cancelled_ask_closes_its_connection() -> None:
         asked.clear()
         async with (
             chatting(chat) as url,
-            entered(WebSocketAdapter(url=url, send={}, answer="text", history=history)) as adapter,
-            adapter.session(TALK) as session,
+            session_of(WebSocketAdapter(url=url, send={}, answer="text", history=history), TALK) as session,
         ):
             ask = asyncio.create_task(session.ask(REQUEST))
             await asked.wait()

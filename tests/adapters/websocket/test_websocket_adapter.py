@@ -7,7 +7,6 @@ import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from time import perf_counter
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -22,10 +21,9 @@ from replay import (
     Passage,
 )
 from replay.testing import FAIL, HANG, AdapterContract, entered
-from replay_adapters.http.redaction import Secrets
+from replay_adapters.chat.streamed_answer import token_gaps_100us
 from replay_adapters.websocket.adapter import WebSocketAdapter
-from replay_adapters.websocket.client import WebSocketFrame
-from replay_adapters.websocket.frame_format import AnswerBuilder
+from tests.adapters.asking import session_of
 from tests.adapters.servers import answering
 from tests.data_tables import from_table
 from tests.waiting import others_first
@@ -82,18 +80,11 @@ SERVER: dict[str, Any] = {
 }
 
 
-class TestWithTheHistorySentAlong(AdapterContract):
-    @pytest.fixture
-    async def adapter(self) -> AsyncIterator[WebSocketAdapter]:
+class TestTheContract(AdapterContract):
+    @pytest.fixture(params=[CLIENT, SERVER], ids=["history sent along", "a connection for each conversation"])
+    async def adapter(self, request: pytest.FixtureRequest) -> AsyncIterator[WebSocketAdapter]:
         async with chatting(Backend().chat) as url:
-            yield WebSocketAdapter(url=url, **CLIENT)
-
-
-class TestWithOneConnectionForEachConversation(AdapterContract):
-    @pytest.fixture
-    async def adapter(self) -> AsyncIterator[WebSocketAdapter]:
-        async with chatting(Backend().chat) as url:
-            yield WebSocketAdapter(url=url, **SERVER)
+            yield WebSocketAdapter(url=url, **request.param)
 
 
 class TestAgainstTheWebsocketsPackage(AdapterContract):
@@ -123,11 +114,7 @@ class TestAgainstTheWebsocketsPackage(AdapterContract):
 
 async def _ask(chat: Chat, *, asks: int = 1, **settings: Any) -> list[ChatReply]:
     settings = {"answer": "text", "send": {"q": "{{question}}"}} | settings
-    async with (
-        chatting(chat) as url,
-        entered(WebSocketAdapter(url=url, **settings)) as adapter,
-        adapter.session(TALK) as session,
-    ):
+    async with chatting(chat) as url, session_of(WebSocketAdapter(url=url, **settings), TALK) as session:
         return [await session.ask(REQUEST) for _ in range(asks)]
 
 
@@ -187,8 +174,9 @@ async def test_a_second_answer_is_not_that_to_the_next_question(when: str) -> No
 
     async with (
         chatting(chat) as url,
-        entered(WebSocketAdapter(url=url, send="{{question}}", format="text", history="server")) as adapter,
-        adapter.session(TALK) as session,
+        session_of(
+            WebSocketAdapter(url=url, send="{{question}}", format="text", history="server"), TALK
+        ) as session,
     ):
         assert (await session.ask(REQUEST)).text == "one"
         was_read.set()
@@ -342,8 +330,7 @@ async def test_more_after_a_complete_answer_is_not_taken_for_the_next_one() -> N
 
     async with (
         chatting(chat, autoping=False) as url,
-        entered(WebSocketAdapter(url=url, send={}, answer="text", history="server")) as adapter,
-        adapter.session(TALK) as session,
+        session_of(WebSocketAdapter(url=url, send={}, answer="text", history="server"), TALK) as session,
     ):
         assert (await session.ask(REQUEST)).text == "Yes."
         await more.wait()
@@ -353,28 +340,5 @@ async def test_more_after_a_complete_answer_is_not_taken_for_the_next_one() -> N
 
 def test_the_gaps_between_pieces_add_up_to_the_time_from_the_first_to_the_last() -> None:
     """However short each is."""
-
-    class Everywhere:
-        expression = "@"
-
-        def holds(self, frame: WebSocketFrame, value: Any) -> bool:
-            return True
-
-        def find(self, frame: WebSocketFrame, value: Any) -> Any:
-            return value
-
-        def passages(self, frame: WebSocketFrame, value: Any) -> tuple[()]:
-            return ()
-
-        def steps(self, frame: WebSocketFrame, values: Any) -> tuple[()]:
-            return ()
-
-    paths = {name: Everywhere() for name in ("answer", "until", "passages", "steps")}
-    frame_format: Any = SimpleNamespace(max_reply_bytes=1000, frames=None, join="concatenate", paths=paths)
-    answer = AnswerBuilder(frame_format)
-    for number in range(301):
-        answer.add(WebSocketFrame(place="x", text="a", at=1 + number * 0.00006, secrets=Secrets({})), "a")
-
-    times = answer.reply(0.5, "x").times
-    assert times is not None
-    assert sum(times.token_gaps_100us) == pytest.approx(180, abs=1)
+    gaps = token_gaps_100us([1 + number * 0.00006 for number in range(301)])
+    assert sum(gaps) == pytest.approx(180, abs=1)

@@ -21,7 +21,7 @@ from replay import (
     Passage,
 )
 from replay.cli.serving.server import make_app
-from replay.testing import entered
+from replay.testing import ScriptedSystem, entered, failure
 from replay_adapters.chat.openai import OpenAIAdapter
 from replay_adapters.http.adapter import HttpAdapter
 from replay_adapters.local.extractive import ExtractiveAdapter
@@ -136,7 +136,7 @@ async def test_a_script_is_served_by_conversation_through_either_endpoint() -> N
 
 
 async def test_the_history_is_the_callers_or_the_servers_but_never_both() -> None:
-    script = ScriptedAdapter(answers=["1", "2", "3"])
+    script = ScriptedSystem("1", "2", "3")
     async with (
         running(make_app(script, name="x")) as address,
         entered(_openai(address)) as openai,
@@ -146,10 +146,8 @@ async def test_the_history_is_the_callers_or_the_servers_but_never_both() -> Non
             await _play(adapter, questions=["A?", "B?"])
 
     by_caller, by_server = script.requests[:2], script.requests[2:]
-    assert [logged.request for logged in by_caller] == [
-        replace(logged.request, runs_tools=True) for logged in by_server
-    ]
-    assert by_server[1].request.history == (Exchange(question="A?", answer="1"),)
+    assert by_caller == [replace(request, runs_tools=True) for request in by_server]
+    assert by_server[1].history == (Exchange(question="A?", answer="1"),)
 
 
 @from_table
@@ -171,9 +169,8 @@ async def test_a_failure_of_the_system_is_one_of_the_server(
 
 
 async def test_a_failed_turn_is_not_in_the_history_and_can_be_asked_again() -> None:
-    script = ScriptedAdapter(
-        answers=["1", "2"], faults=[ScriptedFault(kind="rate-limited", depth=2, attempt=1)]
-    )
+    busy = failure("rate-limited", retryable=True, reached=False, status=429)
+    script = ScriptedSystem("1", busy, "2")
     async with (
         running(make_app(script, name="x")) as address,
         entered(_http(address)) as http,
@@ -185,4 +182,4 @@ async def test_a_failed_turn_is_not_in_the_history_and_can_be_asked_again() -> N
             await session.ask(again)
         assert (await session.ask(again)).text == "2"
 
-    assert [len(logged.request.history) for logged in script.requests] == [0, 1, 1]
+    assert [len(request.history) for request in script.requests] == [0, 1, 1]

@@ -13,7 +13,8 @@ from msgspec.structs import replace
 from replay import ChatRequest, Message
 from replay.cli.serving.server import make_app
 from replay_adapters.chat.openai import OpenAIAdapter
-from tests.adapters.chat.speaking import APIS, ORDER, STOCK, TALK, WHOLE, adapter_of, function_json
+from tests.adapters.asking import EMPTY
+from tests.adapters.chat.speaking import APIS, ORDER, STOCK, WHOLE, adapter_of, function_json
 from tests.adapters.servers import answering, running
 
 SCHEMA = {"type": "object", "properties": {"order": {"type": "integer"}}}
@@ -56,7 +57,7 @@ async def test_its_calls_reach_whoever_asks_and_tools_and_results_reach_it(api: 
         answering(behind) as address,
         running(make_app(adapter_of(api, address), name="x")) as served,
         OpenAIAdapter(base_url=f"{served}/v1", model="x", stream=stream) as client,
-        client.session(TALK) as session,
+        client.session(EMPTY) as session,
     ):
         reply = await session.ask(ASKED)
         await session.ask(replace(ASKED, steps=STEPS))
@@ -68,7 +69,7 @@ async def test_its_calls_reach_whoever_asks_and_tools_and_results_reach_it(api: 
     async with (
         answering(behind) as address,
         adapter_of(api, address) as direct,
-        direct.session(TALK) as session,
+        direct.session(EMPTY) as session,
     ):
         await session.ask(replace(ASKED, steps=STEPS))
     assert sent[1] == sent[2], "the same as without a server between them"
