@@ -121,8 +121,8 @@ def serve(
     from replay.study.running.live import LiveTalks, built_systems
     from replay.study.running.start import begin_study, check_unchanged, find_study, open_study
     from replay.study.running.study_file import read_study
-    from replay.web.address import address_of, explain_bind_address, shown_origin
-    from replay.web.server import serve as serve_app
+    from replay.web.access import address_of, explain_bind_address, shown_origin
+    from replay.web.app import serve as serve_app
 
     found = find_study(path, db)
     address = address_of(url, host, allow_host or ())

@@ -23,7 +23,7 @@ def status(path: StudyArgument = Path(), db: DbOption = None, as_json: JsonOptio
     It may be served meanwhile. Nothing of what people wrote is printed.
     """
     from replay.study.running.overview import RelativeTime, overview_of
-    from replay.study.running.phase import is_pilot, phase_of
+    from replay.study.running.participation import is_pilot, phase_of
     from replay.study.running.start import find_study, open_study
 
     file, store = open_study(find_study(path, db).database)

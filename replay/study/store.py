@@ -18,8 +18,7 @@ from replay.core.decoding import convert_to
 from replay.core.errors import InputError
 from replay.store.schema import to_json
 from replay.study import schema
-from replay.study.database import StudyCache
-from replay.study.erasure import ErasureReport, erase, rewrite_database
+from replay.study.database import ErasureReport, StudyCache, erase, rewrite_database
 from replay.study.passages import PassageIndex
 from replay.study.responses import ResponseStore
 from replay.study.schema import sound_json, task_row

@@ -35,8 +35,7 @@ from replay.viewer.people_view import people_view
 from replay.viewer.recorded_view import recorded_view
 from replay.viewer.run_numbers import GateResult, RunNumbers
 from replay.web.access import is_loopback, let_in_by_token
-from replay.web.app import Failure, Handler, add_assets, html, new_app
-from replay.web.server import serve
+from replay.web.app import Failure, Handler, add_assets, html, new_app, serve
 
 PAGE_ROWS = 50
 RESAMPLES = 1000

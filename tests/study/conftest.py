@@ -9,7 +9,7 @@ import pytest
 from replay.runs.launch import run
 from replay.scenario.reading import read_scenario, with_changes
 from replay.scenario.shipped import find_scenario
-from replay.study.presets.names import PRESETS
+from replay.study.running.study_file import PRESETS
 from tests.sharing import made_once
 from tests.study.talks import Chat
 

@@ -16,16 +16,26 @@ from aiohttp import web
 from replay.core.errors import InputError
 from replay.study.pages.access import Access
 from replay.study.pages.talk import number_in
-from replay.study.running.adding import LONGEST_NAME, add_items, add_raters
 from replay.study.running.export import export_study
-from replay.study.running.field_agreement import steps_of
 from replay.study.running.flow import Flow
 from replay.study.running.numbers import study_numbers
 from replay.study.running.overview import RelativeTime, display_value, overview_of
-from replay.study.running.own_questions import steps_of_task
-from replay.study.running.phase import end_pilot, is_pilot, phase_of, set_phase
+from replay.study.running.participation import (
+    LONGEST_NAME,
+    add_items,
+    add_raters,
+    discard_all,
+    end_pilot,
+    give_to,
+    give_to_others,
+    is_pilot,
+    leave,
+    let_back,
+    phase_of,
+    set_phase,
+)
 from replay.study.running.study_file import PlatformSection
-from replay.study.running.withdrawal import discard_all, give_to, give_to_others, leave, let_back
+from replay.study.running.task_fields import steps_of, steps_of_task
 from replay.study.tasks import Rater
 from replay.web.app import html
 

@@ -20,10 +20,9 @@ from replay.study.pages.render import POLICY, find, render
 from replay.study.pages.talk import TalkPages, number_in
 from replay.study.running.flow import Flow, PlainScreen, Screen
 from replay.study.running.live import LiveTalks
-from replay.study.running.phase import join, platform_id
+from replay.study.running.participation import join, leave, platform_id
 from replay.study.running.practice import FeedbackScreen, PracticeOverScreen
 from replay.study.running.task_screens import ScreenId, StepScreen, TalkScreen
-from replay.study.running.withdrawal import leave
 from replay.study.tasks import Rater
 from replay.web.app import Failure, Handler, add_assets, html, new_app
 

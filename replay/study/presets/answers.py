@@ -1,4 +1,4 @@
-"""What all kinds of studies make of answers: who gave which, of runs' turns or of talks, as results."""
+"""What all kinds of studies make of answers: who gave which, of runs' turns or in talks, as results."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 import numpy as np
+from msgspec.structs import replace
 
+from replay.core.conversation import Conversation, Turn
 from replay.core.decoding import convert_to
 from replay.core.errors import InputError
+from replay.core.record import Timing, TurnRecord
 from replay.core.settings.faults import nearest
 from replay.scorers.scorer import SHARE
 from replay.statistics.estimate import resampling
@@ -20,7 +23,7 @@ from replay.study.preset import TaskContent
 from replay.study.presets.run_turns import RunTurn
 from replay.study.results import Origin, Results
 from replay.study.steps import Answer
-from replay.study.tasks import Assignment, Judgement, StudyState, Task
+from replay.study.tasks import Assignment, Judgement, StudyState, TalkTurn, Task
 
 Content = TypeVar("Content", bound=TaskContent)
 YES_OR_NO: Mapping[int, str] = {1: "Yes", 0: "No"}
@@ -95,3 +98,66 @@ def check_known(key: str, wanted: Iterable[str], known: Iterable[str]) -> None:
         raise InputError(
             f'preset.{key}: no run has "{missing}"{nearest(missing, there)} (there are {", ".join(there)})'
         )
+
+
+POLICY = "live"
+"""Of records of talks: nothing was replayed."""
+
+
+def live_id(about: str, assignment: int) -> str:
+    """Return the id of the talk of *assignment* about the conversation of the data called *about*."""
+    return f"{about}~{assignment}"
+
+
+def live_records(
+    assignment: Assignment, about: str, system: str, turns: Sequence[TalkTurn]
+) -> list[TurnRecord]:
+    """
+    Return a record of each question of a talk to which an answer, or a failure, came.
+
+    Its latency counts from the question; its source is *about*, with whose other talks it is resampled.
+    """
+    conversation = live_id(about, assignment.id)
+    return [
+        TurnRecord(
+            system=system,
+            policy=POLICY,
+            conversation=conversation,
+            depth=turn.depth,
+            turn=f"{conversation}#{turn.depth}",
+            recorded=turn.question,
+            asked=turn.question,
+            edit="kept",
+            drift=None,
+            outcome=turn.outcome,
+            answer=turn.answer,
+            error=turn.error,
+            passages=turn.passages,
+            attempts=turn.attempts,
+            timing=None
+            if turn.latency_s is None
+            else Timing(scheduled_s=0.0, sent_s=0.0, done_s=turn.latency_s),
+            source=about,
+        )
+        for turn in turns
+        if turn.outcome is not None
+    ]
+
+
+def data_set_conversation(
+    live: Conversation, turns: Sequence[Turn], origin: Mapping[str, object]
+) -> Conversation:
+    """Return *live* as a conversation of a data set: with *turns* that have gold answers, and its origin."""
+    return replace(live, turns=tuple(turns), metadata={**live.metadata, "study": origin})
+
+
+def live_conversation(about: Conversation, assignment: Assignment, turns: Sequence[TalkTurn]) -> Conversation:
+    """
+    Return the questions of a talk, without gold answers; title, passages and the like are those of *about*.
+    """
+    id = live_id(about.id, assignment.id)
+    return replace(
+        about,
+        id=id,
+        turns=tuple(Turn(id=f"{id}#{turn.depth}", question=turn.question) for turn in turns),
+    )

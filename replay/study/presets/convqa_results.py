@@ -14,13 +14,14 @@ from replay.statistics.people import number_text
 from replay.statistics.rated_item import RatedItem
 from replay.statistics.rater_table import rater_agreement_of
 from replay.study.preset import TaskContent
-from replay.study.presets.answers import answers_of, share_number
-from replay.study.presets.live import (
+from replay.study.presets.answers import (
     POLICY,
+    answers_of,
     data_set_conversation,
     live_conversation,
     live_id,
     live_records,
+    share_number,
 )
 from replay.study.presets.validation import PairVerdict, ValidationContent, validation_of
 from replay.study.results import HumanNumber, HumanScore, HumanTable, JudgedTurnKey, Results

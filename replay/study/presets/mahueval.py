@@ -35,7 +35,6 @@ from replay.core.conversation import Conversation, Passage
 from replay.core.decoding import convert_to
 from replay.core.errors import InputError
 from replay.core.history import Exchange
-from replay.study.assignment import next_task
 from replay.study.preset import Material, PracticeItem, Preset, TaskContent
 from replay.study.presets.answers import YES_OR_NO
 from replay.study.presets.mahueval_results import results_of
@@ -51,7 +50,7 @@ from replay.study.steps import (
     Transcript,
     Value,
 )
-from replay.study.tasks import NewTask, StudyState, TalkPlan, TalkTurn, Task
+from replay.study.tasks import NewTask, StudyState, TalkPlan, TalkTurn, Task, next_task
 
 INSTRUCTIONS = """\
 You will have conversations with a system that answers questions. Each is about a topic that is named above \

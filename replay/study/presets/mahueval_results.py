@@ -27,8 +27,13 @@ from replay.statistics.people import number_text
 from replay.statistics.rated_item import RatedItem
 from replay.statistics.rater_agreement import Rating
 from replay.statistics.rater_table import rater_agreement_of
-from replay.study.presets.answers import answers_of, share_number
-from replay.study.presets.live import data_set_conversation, live_conversation, live_records
+from replay.study.presets.answers import (
+    answers_of,
+    data_set_conversation,
+    live_conversation,
+    live_records,
+    share_number,
+)
 from replay.study.results import HumanNumber, HumanScore, HumanTable, JudgedTurnKey, Results
 from replay.study.steps import Answer
 from replay.study.tasks import Assignment, StudyState, TalkTurn

@@ -43,7 +43,7 @@ from replay.study.running.judged_turns import (
     automatic_columns,
     judged_turns,
     key_of,
-    renamed,
+    rename_systems,
 )
 from replay.study.running.study_file import StudyFile
 
@@ -61,7 +61,7 @@ def copy_run(run: Path, folder: Path) -> None:
 
 def merge_runs(file: StudyFile, runs: Mapping[str, Run], results: Results, folder: Path) -> None:
     """Make a run in *folder* of what people were shown of *runs*, with the scores of these."""
-    played = {name: renamed(name, run.scored(), results.origins) for name, run in runs.items()}
+    played = {name: rename_systems(name, run.scored(), results.origins) for name, run in runs.items()}
     texts: list[dict[str, Any]] = []
     facts: dict[str, Any] = {"policies": {}, "histories": {}}
     systems: list[dict[str, Any]] = []

@@ -14,12 +14,11 @@ from statistics import median
 from typing import Any
 
 from replay.statistics.people import HumanNumber
-from replay.study.assignment import is_for
 from replay.study.preset import Preset
-from replay.study.running.field_agreement import FieldAgreement, FieldDisagreement, field_agreement
 from replay.study.running.practice import is_wrong
 from replay.study.running.study_file import StudyFile
-from replay.study.tasks import Assignment, Judgement, Rater, StudyState, Task
+from replay.study.running.task_fields import FieldAgreement, FieldDisagreement, field_agreement
+from replay.study.tasks import Assignment, Judgement, Rater, StudyState, Task, is_for
 
 
 def display_value(value: str | int | float | HumanNumber | None) -> str:

@@ -6,9 +6,9 @@ from contextlib import contextmanager
 
 import pytest
 
-from replay.study.presets.names import PRESETS
 from replay.study.running import study_file
 from replay.study.running.starter import write_starter
+from replay.study.running.study_file import PRESETS
 from tests.driving import axe_script, dark, screen, serious, until
 from tests.study.pages.showcase import SPACED, Showcase
 from tests.study.serving import begun, served_aside

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from replay.core.errors import InputError
-from replay.study.assignment import draw_number
 from replay.study.presets.compare_results import ComparedSides
 from replay.study.running.overview import overview_of
+from replay.study.tasks import draw_number
 from tests.study.presets.people import TELLTALE, animal_run, results_of, shown, study_text, table_of, work
 from tests.study.serving import begun, served
 
