@@ -8,8 +8,8 @@ Tasks that were done least are given first, so that all come to their number of 
 that ends early is still balanced; of those, one of the system that this rater has met least, and then one of
 the system that all have; of those, one about what this rater has not seen; the rest is drawn by the study's
 seed, in an order of each rater's own. What is given back when somebody leaves counts no more, so its task
-comes up again. So does one that was set aside since its system failed: for others at once, for whoever had it,
-last of all.
+comes up again. So does one that was set aside since its system failed: for others at once, for whoever had
+it, last of all.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """
 The application of each of our servers: its headers, what becomes of a failure, and serving it until the end.
 
-All of them look at ``Host`` and ``Origin``, bound the size of a body and the time that it takes, send the same
-headers, and let nobody take up their connections for nothing; they differ in how they tell their clients of a
-failure and in what their pages may load.
+All of them look at ``Host`` and ``Origin``, bound the size of a body and the time that it takes, send the
+same headers, and let nobody take up their connections for nothing; they differ in how they tell their clients
+of a failure and in what their pages may load.
 """
 
 from __future__ import annotations

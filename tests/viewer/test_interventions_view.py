@@ -14,9 +14,9 @@ from replay.core.record import Intervention, RejectedWording
 from replay.store.page_queries import RunBrowser
 from replay.viewer import viewer
 from replay.viewer.conversation_view import address_in_viewer
-from replay.viewer.interventions_view import interventions_view
 from replay.viewer.live_run import RunIndex
 from replay.viewer.static_report import write_report
+from replay.viewer.turn_lists import interventions_view
 from replay.viewer.viewer import Viewer
 from tests.driving import screen, shown, until
 from tests.viewer.runs import EVIL, make_run, record, talk
@@ -64,7 +64,7 @@ def view(folder):
 
 
 def texts(row):
-    return (row.conversation, row.occasion, *(text and text.text for text in (row.said, row.reply)))
+    return (row.record.conversation, row.said.occasion, row.said.said, row.reply)
 
 
 def test_each_intervention_has_what_was_said_and_the_reply_to_that(view):
@@ -77,8 +77,8 @@ def test_each_intervention_has_what_was_said_and_the_reply_to_that(view):
         ("b", "refused", "Please stop it.", "Stopped."),
     ]
     first = found.rows[0]
-    assert (first.note, first.rejected[0].text.text) == ("it has thoughts in it", "(thinking)")
-    assert (first.recorded.text, first.depth, first.source) == ("Question 2?", 2, "")
+    assert (first.said.note, first.said.rejected[0].text) == ("it has thoughts in it", "(thinking)")
+    assert (first.record.depth, first.said.source) == (2, "")
     assert found.several is False
 
 
@@ -88,7 +88,7 @@ def test_one_reason_alone_and_a_part_of_the_turns(view):
     assert (found.turns, found.shown) == (1, 1)
     assert len(view(occasion="no such reason").rows) == 4
     later = view(first=1, count=1)
-    assert ({row.conversation for row in later.rows}, later.turns) == ({"b"}, 2)
+    assert ({row.record.conversation for row in later.rows}, later.turns) == ({"b"}, 2)
 
 
 def test_the_file_lists_them_and_leads_to_their_turns(folder, tmp_path):

@@ -10,6 +10,7 @@ import pytest
 
 from replay.results.run import Run
 from replay.statistics.people import HumanScores, PeopleScore
+from replay.viewer.pages import render
 from replay.viewer.people_view import people_view
 from replay.viewer.static_report import write_report
 from tests.viewer.conftest import viewing
@@ -47,11 +48,11 @@ def test_people_are_drawn_with_intervals_and_a_score_beside_them(view):
 
 
 def test_a_missing_number_says_why_and_a_long_table_is_folded(view):
-    agreement, long = view.tables
-    assert agreement.rows[0].cells[2].shown == "– (all ratings are equal)"
-    assert agreement.rows[1].cells[2].exact == 0.598
-    assert [one.folded for one in view.tables] == [False, True]
-    assert long.rows[0].cells[1].shown == "50.0 % [25.0, 75.0]"
+    agreement, long = map(view.rows, view.people.tables)
+    assert agreement[0].cells[2].shown == "– (all ratings are equal)"
+    assert agreement[1].cells[2].exact == 0.598
+    assert long[0].cells[1].shown == "50.0 % [25.0, 75.0]"
+    assert render("people.html", people=view).count("<details><summary>21 rows</summary>") == 1
 
 
 def test_points_are_not_drawn_over_shares():

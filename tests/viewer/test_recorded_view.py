@@ -11,8 +11,8 @@ import pytest
 from replay.results.run import Run
 from replay.runs.launch import run_async
 from replay.viewer.conversation_view import address_in_viewer
-from replay.viewer.recorded_view import recorded_view
 from replay.viewer.static_report import write_report
+from replay.viewer.turn_lists import recorded_view
 from tests.scenario.keys import scenario, talk
 from tests.viewer.conftest import viewing
 from tests.viewer.runs import EVIL as HOSTILE
@@ -33,13 +33,10 @@ def folder(tmp_path_factory):
     return asyncio.run(run_async(content, runs=made / "runs")).folder
 
 
-def test_worse_turns_come_first_with_their_addresses(folder):
+def test_worse_turns_come_first(folder):
     view = recorded_view(Run(folder).report(resamples=0).recorded, address_in_viewer)
     assert view is not None
-    assert [(one.turn.depth, one.turn.verdict, one.address) for one in view.turns] == [
-        (3, "worse", "conversation?id=a#turn-3"),
-        (1, "differs", "conversation?id=a#turn-1"),
-    ]
+    assert [(one.depth, one.verdict) for one in view.turns] == [(3, "worse"), (1, "differs")]
     assert (view.counts, view.of, view.several) == ([("worse", 1), ("differs", 1)], 2, False)
 
 

@@ -16,10 +16,9 @@ from replay.core.errors import InputError
 from replay.core.message import Message
 from replay.report.notes import hidden_sentences, wording_sentences
 from replay.results.run import Run
-from replay.viewer.assets import hash_of
 from replay.viewer.conversation_view import conversation_view
 from replay.viewer.live_run import LiveRun
-from replay.viewer.pages import render
+from replay.viewer.pages import hash_of, render
 from replay.viewer.static_report import LIMIT_BYTES, write_report
 from tests.cli.command import replay_cli
 from tests.scorers.turns import INVALID, NOT_JUDGED

@@ -1,10 +1,11 @@
 """
-The turns that people judged, a column for each of their scores, and how far automatic scores and people agree.
+The turns that people judged, a column for each of their scores, and how far automatic scores and people
+agree.
 
-They are compared turn by turn, in the order of systems, and passage by passage. Scores of runs in which nobody
-judged a turn are compared with what people said of talks with the same systems. As in the published comparison
-(Li et al., 2022): there people talked about the passages that the policies had replayed. What both have in
-common is a system and a conversation of the data.
+They are compared turn by turn, in the order of systems, and passage by passage. Scores of runs in which
+nobody judged a turn are compared with what people said of talks with the same systems. As in the published
+comparison (Li et al., 2022): there people talked about the passages that the policies had replayed. What both
+have in common is a system and a conversation of the data.
 """
 
 from __future__ import annotations

@@ -8,8 +8,8 @@ that person. A study that needs more has no platform and gives each rater a link
 What somebody has in their hands when they leave, aren't seen for long, or the owner says so, goes to others.
 What they had answered stays: if their task is still free when they come back, they go on where they were.
 
-Of raters and items that come as CSV all rows are added or none: the first one that can't be taken is named with
-its line.
+Of raters and items that come as CSV all rows are added or none: the first one that can't be taken is named
+with its line.
 """
 
 from __future__ import annotations

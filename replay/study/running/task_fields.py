@@ -1,10 +1,10 @@
 """
 The fields of a study's screens, whatever the preset: questions of the study's own, and how far raters agree.
 
-The study's own questions stand on a task's only screen, else on one at its end. Agreement is that of each field
-that people choose in, over the screens that two or more of them have answered. Where tasks are one person's, as
-talks are, screens of two tasks are the same if they show the same: the same question after the same
-conversation, with the same answer and passages.
+The study's own questions stand on a task's only screen, else on one at its end. Agreement is that of each
+field that people choose in, over the screens that two or more of them have answered. Where tasks are one
+person's, as talks are, screens of two tasks are the same if they show the same: the same question after the
+same conversation, with the same answer and passages.
 """
 
 from __future__ import annotations
