@@ -204,6 +204,11 @@ class StudyState:
     """Nobody is given more; None where there is no such limit, or whoever asks doesn't care."""
 
     @property
+    def names(self) -> dict[int, str]:
+        """The raters' names by id."""
+        return {rater.id: rater.name for rater in self.raters}
+
+    @property
     def done(self) -> list[Assignment]:
         """The assignments that count: finished work, without practice."""
         return [

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 from msgspec.structs import replace
 
-from replay.core.conversation import Conversation, Turn
+from replay.core.conversation import Conversation, Passage, Turn
 from replay.core.decoding import convert_to
 from replay.core.errors import InputError
 from replay.core.record import Timing, TurnRecord
@@ -41,7 +41,7 @@ class AnsweredTask(Generic[Content]):
 
 def answered_tasks(state: StudyState, content: type[Content]) -> list[AnsweredTask[Content]]:
     """Return the tasks with *content* that anybody has done, as they were first done, with all answers."""
-    names = {rater.id: rater.name for rater in state.raters}
+    names = state.names
     found: dict[int, AnsweredTask[Content]] = {}
     for one in state.done:
         task = state.tasks[one.task]
@@ -104,60 +104,79 @@ POLICY = "live"
 """Of records of talks: nothing was replayed."""
 
 
-def live_id(about: str, assignment: int) -> str:
-    """Return the id of the talk of *assignment* about the conversation of the data called *about*."""
-    return f"{about}~{assignment}"
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LiveTalk:
+    """A finished talk with a system, as the conversation and the records that everything else reads."""
+
+    assignment: Assignment
+    rater: str
+    system: str
+    about: Conversation
+    """The conversation of the data that is its topic."""
+    turns: Sequence[TalkTurn]
+    answers: Mapping[str, Answer]
+    """By screen: the rater's own."""
+
+    @property
+    def id(self) -> str:
+        return f"{self.about.id}~{self.assignment.id}"
+
+    def records(self) -> list[TurnRecord]:
+        """
+        Return a record of each question to which an answer, or a failure, came.
+
+        Its latency counts from the question; its source is the topic, with whose other talks it is resampled.
+        """
+        return [
+            TurnRecord(
+                system=self.system,
+                policy=POLICY,
+                conversation=self.id,
+                depth=turn.depth,
+                turn=f"{self.id}#{turn.depth}",
+                recorded=turn.question,
+                asked=turn.question,
+                edit="kept",
+                drift=None,
+                outcome=turn.outcome,
+                answer=turn.answer,
+                error=turn.error,
+                passages=turn.passages,
+                attempts=turn.attempts,
+                timing=None
+                if turn.latency_s is None
+                else Timing(scheduled_s=0.0, sent_s=0.0, done_s=turn.latency_s),
+                source=self.about.id,
+            )
+            for turn in self.turns
+            if turn.outcome is not None
+        ]
+
+    def conversation(self) -> Conversation:
+        """Return its questions, without gold answers; title, passages and the like are those of its topic."""
+        turns = [Turn(id=f"{self.id}#{turn.depth}", question=turn.question) for turn in self.turns]
+        return replace(self.about, id=self.id, turns=tuple(turns))
+
+    def with_gold(
+        self, preset: str, turns: Iterable[Turn], passages: Iterable[Passage], **origin: object
+    ) -> Conversation:
+        """Return it as a conversation of a data set: with *turns* that have gold answers, and its origin."""
+        origin = {"preset": preset, "topic": self.about.id, "system": self.system, **origin}
+        metadata = {**self.about.metadata, "study": origin}
+        return replace(self.conversation(), turns=tuple(turns), passages=tuple(passages), metadata=metadata)
 
 
-def live_records(
-    assignment: Assignment, about: str, system: str, turns: Sequence[TalkTurn]
-) -> list[TurnRecord]:
-    """
-    Return a record of each question of a talk to which an answer, or a failure, came.
-
-    Its latency counts from the question; its source is *about*, with whose other talks it is resampled.
-    """
-    conversation = live_id(about, assignment.id)
+def live_talks(state: StudyState, about: Callable[[Task], Conversation]) -> list[LiveTalk]:
+    """Return the finished talks, in the order in which they were given; *about* gives a task's topic."""
     return [
-        TurnRecord(
-            system=system,
-            policy=POLICY,
-            conversation=conversation,
-            depth=turn.depth,
-            turn=f"{conversation}#{turn.depth}",
-            recorded=turn.question,
-            asked=turn.question,
-            edit="kept",
-            drift=None,
-            outcome=turn.outcome,
-            answer=turn.answer,
-            error=turn.error,
-            passages=turn.passages,
-            attempts=turn.attempts,
-            timing=None
-            if turn.latency_s is None
-            else Timing(scheduled_s=0.0, sent_s=0.0, done_s=turn.latency_s),
-            source=about,
+        LiveTalk(
+            assignment=one,
+            rater=state.names[one.rater],
+            system=task.system or "",
+            about=about(task),
+            turns=state.talks.get(one.id, ()),
+            answers=answers_of(state, one),
         )
-        for turn in turns
-        if turn.outcome is not None
+        for one in state.done
+        if (task := state.tasks[one.task]).kind == "talk"
     ]
-
-
-def data_set_conversation(
-    live: Conversation, turns: Sequence[Turn], origin: Mapping[str, object]
-) -> Conversation:
-    """Return *live* as a conversation of a data set: with *turns* that have gold answers, and its origin."""
-    return replace(live, turns=tuple(turns), metadata={**live.metadata, "study": origin})
-
-
-def live_conversation(about: Conversation, assignment: Assignment, turns: Sequence[TalkTurn]) -> Conversation:
-    """
-    Return the questions of a talk, without gold answers; title, passages and the like are those of *about*.
-    """
-    id = live_id(about.id, assignment.id)
-    return replace(
-        about,
-        id=id,
-        turns=tuple(Turn(id=f"{id}#{turn.depth}", question=turn.question) for turn in turns),
-    )

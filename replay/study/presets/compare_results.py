@@ -138,7 +138,7 @@ def compare_results(state: StudyState) -> Results:
 
 
 def _votes(state: StudyState) -> list[Vote]:
-    names = {rater.id: rater.name for rater in state.raters}
+    names = state.names
     found = []
     for one in state.done:
         answer = state.answers[one.id][CHOICE].answer

@@ -54,7 +54,7 @@ from replay.study.tasks import NewTask, StudyState, TalkPlan, TalkTurn, Task, ne
 
 INSTRUCTIONS = """\
 You will have conversations with a system that answers questions. Each is about a topic that is named above \
-it. Ask what you would like to know, {fewest} to {most} questions in each.
+it. Ask what you would like to know, {preset.fewest_turns} to {preset.most_turns} questions in each.
 
 Ask as you would ask a person who remembers what was said: "and when was that?", "what did she do next?". \
 Questions that can only be understood from what came before are welcome.
@@ -122,6 +122,7 @@ class MaHuEval(Preset):
     """Its settings, and what it does with them."""
 
     needs: ClassVar[frozenset[str]] = frozenset({"data", "systems"})
+    text: ClassVar[str] = INSTRUCTIONS
     contents: ClassVar[tuple[type[TaskContent], ...]] = (MaHuEvalTalk, PracticedTurn)
     practice_item: ClassVar[type[PracticeItem]] = MaHuEvalPractice
 
@@ -143,10 +144,6 @@ class MaHuEval(Preset):
             )
         if not 1 <= self.conversations <= 1_000:
             raise ValueError(f"conversations: {self.conversations} is not within 1 to 1,000")
-
-    @property
-    def instructions(self) -> str:
-        return INSTRUCTIONS.format(fewest=self.fewest_turns, most=self.most_turns)
 
     # Who talks about what ----------------------------------------------------------------------------
 

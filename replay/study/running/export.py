@@ -79,7 +79,7 @@ def judgement_rows(state: StudyState) -> Iterator[Row]:
 
     ``first_value`` and ``first_at`` say what stood there before it was corrected.
     """
-    names = {rater.id: rater.name for rater in state.raters}
+    names = state.names
     for assignment in state.assignments:
         if assignment.rater not in names:
             continue

@@ -36,13 +36,12 @@ from replay.store.database import connect
 from replay.store.reader import DATABASE
 from replay.store.schema import record_row
 from replay.store.store import RunStore
-from replay.study.results import Results
+from replay.study.results import JudgedTurnKey, Results
 from replay.study.running.judged_turns import (
     NOT_JUDGED,
     Scored,
     automatic_columns,
     judged_turns,
-    key_of,
     rename_systems,
 )
 from replay.study.running.study_file import StudyFile
@@ -132,10 +131,10 @@ def run_of_talks(file: StudyFile, results: Results, folder: Path) -> None:
 def add_people(folder: Path, people: HumanScores, results: Results) -> None:
     """Keep *people*, and people's scores of *results*, in the run in *folder*."""
     judged = judged_turns(results)
-    places = {key_of(record): place for place, record in enumerate(judged.records)}
+    places = {JudgedTurnKey.of(record): place for place, record in enumerate(judged.records)}
     with closing(RunStore(folder, write=True)) as store:
         records = list(store.records())
-        at = [places.get(key_of(record)) for record in records]
+        at = [places.get(JudgedTurnKey.of(record)) for record in records]
         columns = {
             name: replace(
                 column,

@@ -251,17 +251,13 @@ class JudgedTurns:
     """By score and turn: each rater's."""
 
 
-def key_of(record: TurnRecord) -> JudgedTurnKey:
-    return JudgedTurnKey(record.system, record.policy, record.conversation, record.depth)
-
-
 def judged_turns(results: Results) -> JudgedTurns:
     """Return the turns in *results* that anybody scored, with a column for each score by people."""
     ratings: dict[str, dict[JudgedTurnKey, dict[str, Rating]]] = {}
     for score in results.scores:
         ratings.setdefault(score.name, {}).setdefault(score.turn, {})[score.rater] = score.value
     keys = {key for by_turn in ratings.values() for key in by_turn}
-    records = [record for record in results.records if key_of(record) in keys]
+    records = [record for record in results.records if JudgedTurnKey.of(record) in keys]
     columns = {}
     for name, by_turn in ratings.items():
         values = [rating for given in by_turn.values() for rating in given.values() if rating is not None]
@@ -272,7 +268,7 @@ def judged_turns(results: Results) -> JudgedTurns:
                 unit=results.units.get(name, SHARE if share else ""),
                 lower_is_better=False,
             ),
-            observed=[_mean(by_turn.get(key_of(record))) for record in records],
+            observed=[_mean(by_turn.get(JudgedTurnKey.of(record))) for record in records],
         )
     return JudgedTurns(records=records, columns=columns, ratings=ratings)
 
@@ -310,9 +306,9 @@ def automatic_columns(records: Sequence[TurnRecord], runs: Iterable[Scored]) -> 
         runs: Records and score columns of each run.
     """
     found: dict[str, ScoreColumn] = {}
-    places = {key_of(record): place for place, record in enumerate(records)}
+    places = {JudgedTurnKey.of(record): place for place, record in enumerate(records)}
     for played, columns in runs:
-        met = [(places.get(key_of(record)), number) for number, record in enumerate(played)]
+        met = [(places.get(JudgedTurnKey.of(record)), number) for number, record in enumerate(played)]
         known = [(place, number) for place, number in met if place is not None]
         for label, column in columns.items() if known else ():
             other = found.get(label)

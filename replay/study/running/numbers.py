@@ -28,7 +28,7 @@ from replay.statistics.people import (
 from replay.statistics.rated_item import RatedItem
 from replay.statistics.rater_table import AgreementRow, RaterAgreement, rater_agreement_of
 from replay.statistics.score_column import ScoreColumn
-from replay.study.results import Results
+from replay.study.results import JudgedTurnKey, Results
 from replay.study.running.judged_turns import (
     JudgedTurns,
     Scored,
@@ -37,7 +37,6 @@ from replay.study.running.judged_turns import (
     compare_with_run,
     compare_with_scores,
     judged_turns,
-    key_of,
 )
 from replay.study.running.study_file import StudyFile
 from replay.study.running.task_fields import own_table
@@ -138,7 +137,7 @@ def _agreement(
     judged: JudgedTurns, rated: Mapping[str, Sequence[RatedItem]], resamples: int, seed: int
 ) -> dict[str, RaterAgreement]:
     """By score; of the items that are *rated*, or else of what two raters gave to one turn."""
-    about = {key_of(record): record.recorded_conversation for record in judged.records}
+    about = {JudgedTurnKey.of(record): record.recorded_conversation for record in judged.records}
     found = {
         name: rater_agreement_of(
             rated.get(name)

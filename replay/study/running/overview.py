@@ -163,7 +163,7 @@ def overview_of(
         seen: When each rater last did something, by number.
         resamples: Bootstrap resamples for intervals of agreement; 0 for no intervals.
     """
-    names = {one.id: one.name for one in state.raters}
+    names = state.names
     work = [one for one in state.assignments if state.tasks[one.task].practice is None]
     timed = [
         (one, judged)
