@@ -33,7 +33,7 @@ from replay.statistics.checks import reasons_text
 from replay.viewer.assertions_view import objective_value, summarize_checks
 from replay.viewer.gap_view import attribution_sentence, part_text, verdict_sentence
 from replay.viewer.run_numbers import checks_id
-from replay.viewer.turn_view import evidence_text, judged_score
+from replay.viewer.turn_view import evidence_text, judged_score, laid_out
 from replay.web.app import content_policy, stamp_of
 from replay.web.pages import STATIC, make_environment
 
@@ -57,6 +57,8 @@ def environment() -> Environment:
         duration=numbers.duration,
         evidence=evidence_text,
         judged=judged_score,
+        laid_out=laid_out,
+        listed=", ".join,
         number=numbers.number,
         objective_value=objective_value,
         reason=reason_text,

@@ -213,7 +213,8 @@ def _new_run(
     }
     store = RunStore.create(folder, {**more, **facts})
     store.add_conversations(conversations)
-    asyncio.run(_write(store, records))
+    if records:
+        asyncio.run(_write(store, records))
     return store
 
 
@@ -222,8 +223,7 @@ def _yaml(scenario: Mapping[str, Any]) -> str:
 
 
 async def _write(store: RunStore, records: Sequence[TurnRecord]) -> None:
-    if records:
-        await store.write_rows([record_row(record) for record in records])
+    await store.write_rows([record_row(record) for record in records])
 
 
 def _keep_scores(
