@@ -6,7 +6,6 @@ import asyncio
 import re
 from html import unescape
 
-import aiohttp
 import pytest
 
 from replay.core.message import Message
@@ -14,11 +13,10 @@ from replay.core.record import Intervention, RejectedWording
 from replay.store.page_queries import RunBrowser
 from replay.viewer import viewer
 from replay.viewer.conversation_view import address_in_viewer
-from replay.viewer.live_run import RunIndex
 from replay.viewer.static_report import write_report
 from replay.viewer.turn_lists import interventions_view
-from replay.viewer.viewer import Viewer
 from tests.driving import screen, shown, until
+from tests.viewer.conftest import get, viewing_here
 from tests.viewer.runs import EVIL, make_run, record, talk
 
 SKIPPED = Intervention(
@@ -139,31 +137,24 @@ def test_a_hostile_text_is_only_text(tmp_path):
     assert "<img src=x" not in page
 
 
-async def test_the_viewer_filters_and_leafs(folder, tmp_path, monkeypatch):
+async def test_the_viewer_filters_and_leafs(http, folder, tmp_path, monkeypatch):
     monkeypatch.setattr(viewer, "PAGE_ROWS", 1)
     plain = await asyncio.to_thread(make_run, tmp_path / "plain", [talk("a")], [record("a", 1)], {})
-    app = Viewer(RunIndex([folder, plain], tmp_path), None).app()
-    runner = aiohttp.web.AppRunner(app)
-    await runner.setup()
-    try:
-        await aiohttp.web.TCPSite(runner, "127.0.0.1", 0).start()
-        async with aiohttp.ClientSession(f"http://127.0.0.1:{runner.addresses[0][1]}") as http:
+    async with viewing_here(folder, plain, below=tmp_path) as address:
 
-            async def page(path):
-                async with http.get(path) as answer:
-                    assert answer.status == 200
-                    return await answer.text()
+        async def page(path):
+            answer, text = await get(http, f"{address}run/{path}")
+            assert answer.status == 200
+            return text
 
-            first = await page("/run/user/interventions")
-            assert '<a href="conversation?id=a#turn-2">a, 2</a>' in first
-            assert "b, 2" not in first
-            (address,) = re.findall(r'rel="next" href="(.*?)"', first)
-            second = await page(f"/run/user/{unescape(address)}")
-            assert "b, 2" in second
-            assert 'rel="next"' not in second
-            refused = await page("/run/user/interventions?reason=refused")
-            assert (refused.count("<tr data-reason"), 'value="refused" selected' in refused) == (1, True)
-            assert "Interventions" not in await page("/run/plain/")
-            assert "Nobody has intervened" in await page("/run/plain/interventions")
-    finally:
-        await runner.cleanup()
+        first = await page("user/interventions")
+        assert '<a href="conversation?id=a#turn-2">a, 2</a>' in first
+        assert "b, 2" not in first
+        (following,) = re.findall(r'rel="next" href="(.*?)"', first)
+        second = await page(f"user/{unescape(following)}")
+        assert "b, 2" in second
+        assert 'rel="next"' not in second
+        refused = await page("user/interventions?reason=refused")
+        assert (refused.count("<tr data-reason"), 'value="refused" selected' in refused) == (1, True)
+        assert "Interventions" not in await page("plain/")
+        assert "Nobody has intervened" in await page("plain/interventions")
