@@ -128,7 +128,7 @@ def test_a_conversation_is_had_judged_and_validated(browser, study):
     next_page(browser, "2", Keys.ENTER)
     assert heading(browser) == "Done"
 
-    found = study.pages._flow.file.preset.results(study.store.state())
+    found = study.results
     (about,) = found.data_set
     assert [turn.gold_answers for turn in about.turns] == [(given,), (span,)]
     accuracy = [one.value for one in found.scores if one.name == "human_accuracy"]

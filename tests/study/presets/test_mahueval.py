@@ -292,7 +292,7 @@ async def test_a_right_passage_that_was_not_found_is_taken_from_the_index(tmp_pa
         assert 'name="rank"' not in browser.html
         await browser.send("/rate/answer", {"intent": "boolean", "correct": 0})
 
-        results = talks.pages._flow.file.preset.results(talks.store.state())
+        results = talks.results
         assert [record.gold_passages for record in results.records] == [("lighthouse-2",), ()]
         # The system names passages elsewhere, so that here it found none: 0, and not unknown.
         assert [one.value for one in results.scores if one.name == "human_passage"] == [0.0, 0.0]
@@ -305,7 +305,7 @@ async def test_a_system_that_names_no_passages_is_not_judged_by_them(tmp_path):
         await person.talk("Is it?", "And now?")
         await person.judge(lambda topic, depth: {"intent": "boolean", "correct": depth % 2})
 
-        results = talks.pages._flow.file.preset.results(talks.store.state())
+        results = talks.results
         assert [(one.name, one.value) for one in results.scores] == [
             ("human_correct", 1.0),
             ("human_passage", None),
@@ -330,7 +330,7 @@ async def test_practice_shows_a_turn_with_known_answers(tmp_path):
         await person.browser.send("/rate/answer", {name: str(value) for name, value in right.items()})
         assert person.browser.heading == "Correct"
 
-        assert not talks.pages._flow.file.preset.results(talks.store.state()).records
+        assert not talks.results.records
 
 
 @pytest.mark.parametrize(

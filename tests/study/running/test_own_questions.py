@@ -32,8 +32,7 @@ async def test_they_stand_on_the_only_screen_of_a_task(quick_run, tmp_path):
     own = {"own.clear": "3", "own.language": "Dutch"}
     async with served(database) as one:
         for rater in (1, 2):
-            async with one.browser(one.rater_link(rater)) as browser:
-                await browser.send("/rate/begin")
+            async with one.at_work(rater) as browser:
                 await browser.send("/rate/answer", {"rating": "1"})
                 assert browser.status == 422, "those that are required can't be left out"
                 for _ in range(2):
@@ -52,8 +51,7 @@ async def test_they_stand_on_the_only_screen_of_a_task(quick_run, tmp_path):
 
 async def test_they_come_last_where_a_task_has_several_screens(quick_run, tmp_path):
     database = study(quick_run, tmp_path, "drift: {questions: 1}")
-    async with served(database) as one, one.browser(one.rater_link(1)) as browser:
-        await browser.send("/rate/begin")
+    async with served(database) as one, one.at_work(1) as browser:
         headings = []
         while 'action="/rate/answer"' in browser.html:
             headings.append(browser.heading)
@@ -70,8 +68,7 @@ async def test_practice_asks_what_it_knows_and_nothing_else(quick_run, tmp_path)
     item = {"question": "Who?", "answer": "Ann.", "gold_answer": "Ann", "rating": 1}
     (tmp_path / "practice.jsonl").write_text(json.dumps(item))
     database = study(quick_run, tmp_path, more="practice: {items: practice.jsonl}\n")
-    async with served(database) as one, one.browser(one.rater_link(1)) as browser:
-        await browser.send("/rate/begin")
+    async with served(database) as one, one.at_work(1) as browser:
         assert "own.clear" not in browser.html
 
 

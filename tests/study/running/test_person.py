@@ -88,8 +88,7 @@ def scenario(server, folder):
 @asynccontextmanager
 async def at_work(study):
     """The browser of a person who has begun."""
-    async with study.browser(study.rater_link(1)) as browser:
-        await browser.send("/rate/begin")
+    async with study.at_work(1) as browser:
         yield browser
 
 
