@@ -2,15 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
-from tests.driving import until
-
-pytest.importorskip("selenium", reason="selenium is not installed")
-
-from selenium.webdriver.common.by import By
-
-CSS = By.CSS_SELECTOR
+from tests.driving import CSS, By, until
 
 
 def drawn(driver):

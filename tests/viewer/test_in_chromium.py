@@ -9,15 +9,9 @@ import pytest
 
 from replay.results.run import Run
 from replay.viewer.static_report import write_report
-from tests.driving import screen, shown, until
-from tests.viewer.browsing import CSS, curves, drawn, go, harmless
+from tests.driving import CSS, By, Keys, Select, screen, shown, until
+from tests.viewer.browsing import curves, drawn, go, harmless
 from tests.viewer.runs import make_run, record, talk
-
-pytest.importorskip("selenium", reason="selenium is not installed")
-
-from selenium.webdriver.common.by import By
-from selenium.webdriver.common.keys import Keys
-from selenium.webdriver.support.ui import Select
 
 
 def test_each_view_of_the_file_opens_alone_from_disk(quick):

@@ -10,16 +10,24 @@ import pytest
 from replay.runs.launch import run as play
 from replay.scenario.reading import read_scenario, with_changes
 from replay.scenario.shipped import find_scenario
-from tests.driving import DARK_INK, INK, axe_script, dark, few_rows, screen, serious, shown, until
-from tests.viewer.browsing import CSS, drawn, go, harmless
+from tests.driving import (
+    CSS,
+    DARK_INK,
+    INK,
+    By,
+    Keys,
+    axe_script,
+    dark,
+    few_rows,
+    screen,
+    serious,
+    shown,
+    until,
+)
+from tests.viewer.browsing import drawn, go, harmless
 from tests.viewer.conftest import viewing
 from tests.viewer.runs import add, create, finish, record, talk
 from tests.waiting import PATIENCE_S
-
-pytest.importorskip("selenium", reason="selenium is not installed")
-
-from selenium.webdriver.common.by import By
-from selenium.webdriver.common.keys import Keys
 
 
 @pytest.mark.parametrize("page", ["", "depth", "gold", "conversations", "conversation"])
