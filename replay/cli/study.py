@@ -48,11 +48,11 @@ def init(
     """
     Write a commented study file to start from, with small data; it works as it is.
     """
-    from replay.study.running.starter import STUDY, write_starter
+    from replay.study.running.start import STUDY_FILE, write_starter
 
     for path in write_starter(preset, folder, run):
         echo(f"wrote {path}")
-    echo(f"next: replay study serve {folder / STUDY}")
+    echo(f"next: replay study serve {folder / STUDY_FILE}")
 
 
 @study.command(cls=Verb, short_help=VERB_HELP["study demo"].summary)
@@ -75,14 +75,14 @@ def demo(
     """
     from tempfile import TemporaryDirectory
 
-    from replay.study.running.starter import STUDY, write_starter
+    from replay.study.running.start import STUDY_FILE, write_starter
 
     with TemporaryDirectory(prefix="replay-study-", ignore_cleanup_errors=True) as temporary:
         where = folder or Path(temporary) / preset
-        if not (where / STUDY).exists():
+        if not (where / STUDY_FILE).exists():
             write_starter(preset, where)
         echo(f"a {preset} study in {where}{'' if folder else ', gone when you end it (--folder keeps it)'}")
-        serve(where / STUDY, port=port)
+        serve(where / STUDY_FILE, port=port)
 
 
 study.command(cls=Verb, short_help=VERB_HELP["study status"].summary)(status)

@@ -44,18 +44,8 @@ from replay.study.tasks import Assignment, StudyState, Task
 Row = Mapping[str, Any]
 
 JUDGEMENT_COLUMNS = (
-    *(
-        "rater",
-        "assignment",
-        "task",
-        "kind",
-        "practice",
-        "attention",
-        "state",
-        "conversation",
-        "system",
-        "policy",
-    ),
+    *("rater", "assignment", "task", "kind", "practice", "attention", "state"),
+    *("conversation", "system", "policy"),
     *("depth", "step", "field", "value", "comment", "seconds", "at", "first_value", "first_at"),
 )
 RATER_COLUMNS = (

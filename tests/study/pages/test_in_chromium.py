@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from replay.study.running import study_file
-from replay.study.running.starter import write_starter
+from replay.study.running.start import write_starter
 from replay.study.running.study_file import PRESETS
 from tests.driving import CSS, By, Keys, axe_script, screen, until
 from tests.study.pages.clicking import (

@@ -9,7 +9,7 @@ import pytest
 
 from replay.core.errors import ScenarioError
 from replay.study.running.export import export_study
-from replay.study.running.starter import STUDY, starters, write_starter
+from replay.study.running.start import STUDY_FILE, starters, write_starter
 from replay.study.running.study_file import parse_study, read_study
 from tests.study.serving import begun, served
 
@@ -76,7 +76,7 @@ async def test_practice_asks_what_it_knows_and_nothing_else(quick_run, tmp_path)
 def test_every_kind_of_study_takes_them(preset, quick_run, tmp_path):
     judges_run = preset in ("rating", "compare", "drift")
     write_starter(preset, tmp_path, quick_run if judges_run else None)
-    file = read_study(tmp_path / STUDY)
+    file = read_study(tmp_path / STUDY_FILE)
     again = parse_study(file.text + QUESTIONS, source="study.yaml", folder=tmp_path)
     assert list(again.study.questions) == ["clear", "language", "why"]
 

@@ -8,8 +8,7 @@ import pytest
 import yaml
 
 from replay.core.errors import InputError
-from replay.study.running.start import begin_study
-from replay.study.running.starter import starters, write_starter
+from replay.study.running.start import begin_study, starters, write_starter
 from replay.study.running.study_file import PRESETS, Study, read_study
 from tests.study.serving import served
 
