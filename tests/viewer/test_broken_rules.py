@@ -12,7 +12,8 @@ from replay.scorers.token_f1 import f1
 from replay.statistics.checks import count_checks
 from replay.store.page_queries import RecordKey, RunBrowser
 from replay.viewer.assertions_view import assertions_view, objective_value
-from replay.viewer.run_numbers import broken_rules, gate, run_numbers
+from replay.viewer.computing import numbers_of
+from replay.viewer.run_numbers import broken_rules, gate
 from tests.report.sample_checks import SAMPLE, check, checked_run
 from tests.report.test_load_text import sweep
 from tests.statistics.load_runs import summary_of
@@ -92,12 +93,7 @@ def test_a_missed_objective_has_the_turns_beyond_it_at_its_level_or_all_of_that(
 
 
 def test_what_had_to_hold_says_what_failed(tmp_path):
-    folder = failing_run(tmp_path / "run")
-    browser = RunBrowser(folder)
-    try:
-        held = assertions_view(run_numbers(Run(folder), browser, resamples=10))
-    finally:
-        browser.close()
+    held = assertions_view(numbers_of(failing_run(tmp_path / "run"), 10))
     (first,), (second,) = (one.findings for one in held.gate.results)
 
     assert held.gate.summary == "1 of 2 failed"
@@ -106,12 +102,7 @@ def test_what_had_to_hold_says_what_failed(tmp_path):
 
 
 def test_objectives_stand_level_by_level(tmp_path):
-    folder = sweep(tmp_path / "run")
-    browser = RunBrowser(folder)
-    try:
-        held = assertions_view(run_numbers(Run(folder), browser, resamples=10))
-    finally:
-        browser.close()
+    held = assertions_view(numbers_of(sweep(tmp_path / "run"), 10))
 
     assert held.limit == "Objectives were met up to concurrency 8; concurrency 16 missed them."
     assert held.goals == ["latency p99 at most 1 s"]

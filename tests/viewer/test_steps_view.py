@@ -7,12 +7,10 @@ import json
 import pytest
 
 from replay.core.message import Message, ToolCall
-from replay.viewer.conversation_view import conversation_view
-from replay.viewer.live_run import LiveRun
-from replay.viewer.pages import render
 from replay.viewer.static_report import ROOM
 from replay.viewer.turn_view import TextLimits, laid_out, steps_view
 from tests.report.sample_steps import STEPS, TIMES_S, stepped_run
+from tests.viewer.runs import page_of, seen
 
 
 def shown(*steps, times_s=(), **room):
@@ -56,12 +54,7 @@ def test_there_is_room_for_so_much():
 
 
 def page(folder, room=None, **more):
-    watched = LiveRun("run", stepped_run(folder / "run", **more))
-    try:
-        view = conversation_view(watched.browser, "a", watched.score_kinds(), room=room)
-    finally:
-        watched.close()
-    return render("conversation.html", view=view, back="#")
+    return page_of(seen(stepped_run(folder / "run", **more), room=room))
 
 
 def test_a_page_shows_them_before_the_answer_played_and_recorded_and_none_of_it_is_markup(tmp_path):

@@ -317,8 +317,7 @@ async def test_who_has_nothing_to_do_waits_for_talks_that_are_not_done(tmp_path)
 
 
 async def test_each_topic_has_every_system_equally_often_and_nobody_asks_about_a_passage_they_know(tmp_path):
-    database = convqa_study(tmp_path, raters="6", settings="conversations: 2", topics=2)
-    async with served(database) as study:
+    async with served(convqa_study(tmp_path, raters="6", settings="conversations: 2", topics=2)) as study:
         # The last two come when the others already validate, and have seen the passages by then.
         for rater in (1, 2, 3, 4):
             assert await ask_and_judge(study, rater)

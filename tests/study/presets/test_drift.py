@@ -96,8 +96,7 @@ def by_hand(records, weights=None) -> dict[str, float | None]:
 
 async def test_a_census_gives_the_numbers_of_a_calculation_by_hand(zebra_alone, tmp_path):
     """All questions judged by two who agree: plain counts over the run's own records."""
-    database = begun(study_text("drift", [zebra_alone], "questions: 1000"), tmp_path)
-    async with served(database) as study:
+    async with served(begun(study_text("drift", [zebra_alone], "questions: 1000"), tmp_path)) as study:
         pages = await work(study, 1, says)
         await work(study, 2, says)
         results = study.results
@@ -133,8 +132,7 @@ async def test_a_census_gives_the_numbers_of_a_calculation_by_hand(zebra_alone, 
 
 async def test_a_drawn_sample_stands_for_the_run_by_its_weights(heron, tmp_path):
     """Verdicts and depths are drawn evenly; each question weighs what its stratum has for each drawn one."""
-    database = begun(study_text("drift", [heron], "questions: 24"), tmp_path)
-    async with served(database) as study:
+    async with served(begun(study_text("drift", [heron], "questions: 24"), tmp_path)) as study:
         await work(study, 1, says)
         results = study.results
         questions = [msgspec.convert(t.content, DriftQuestion) for t in study.store.tasks().values()]

@@ -354,8 +354,7 @@ async def test_what_raters_part_on_later_is_settled_as_well(heron, tmp_path):
 async def test_nobody_waits_for_who_has_left_or_may_be_given_no_more(heron, tmp_path):
     settings = ("answers: 2", "adjudicate: true", "adjudicator: eve")
     text = study_text("rating", [heron], *settings, raters="[ann, ben, cat, dan, eve]")
-    database = begun(f"{text}limits: {{tasks_per_rater: 2}}\n", tmp_path)
-    async with served(database) as study:
+    async with served(begun(f"{text}limits: {{tasks_per_rater: 2}}\n", tmp_path)) as study:
         await work(study, 1, lambda heading, text: {"rating": "1"})
         await work(study, 2, lambda heading, text: {"rating": "0"})
         for rater in (3, 4):

@@ -50,8 +50,7 @@ async def test_they_stand_on_the_only_screen_of_a_task(quick_run, tmp_path):
 
 
 async def test_they_come_last_where_a_task_has_several_screens(quick_run, tmp_path):
-    database = study(quick_run, tmp_path, "drift: {questions: 1}")
-    async with served(database) as one, one.at_work(1) as browser:
+    async with served(study(quick_run, tmp_path, "drift: {questions: 1}")) as one, one.at_work(1) as browser:
         headings = []
         while 'action="/rate/answer"' in browser.html:
             headings.append(browser.heading)
