@@ -21,7 +21,7 @@ from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
-from replay.study.running.starter import write_starter
+from replay.study.running.start import write_starter
 
 IMAGES = Path(__file__).resolve().parents[1] / "docs" / "images"
 CSS = By.CSS_SELECTOR

@@ -22,7 +22,11 @@ from selenium.common.exceptions import (
     StaleElementReferenceException,
     WebDriverException,
 )
-from selenium.webdriver.support.ui import WebDriverWait
+from selenium.webdriver.common.by import By as By
+from selenium.webdriver.common.keys import Keys as Keys
+from selenium.webdriver.support.ui import Select as Select, WebDriverWait
+
+CSS = By.CSS_SELECTOR
 
 INK, DARK_INK = "p.layout.font.color", "#a4a9b1"
 

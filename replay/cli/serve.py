@@ -44,8 +44,8 @@ def serve(
     from replay.cli.settings import make_plugin
     from replay.cli.signals import run_server
     from replay.core.adapter import Adapter
-    from replay.web.address import explain_bind_address, own_names, shown_origin
-    from replay.web.server import serve as serve_app
+    from replay.web.access import explain_bind_address, own_names, shown_origin
+    from replay.web.app import serve as serve_app
 
     made = make_plugin("adapters", adapter, setting or [], Adapter)  # type: ignore[type-abstract]
     token = arguments.choose_token(

@@ -44,7 +44,7 @@ def status(path: StudyArgument = Path(), db: DbOption = None, as_json: JsonOptio
     It may be served meanwhile. Nothing of what people wrote is printed.
     """
     from replay.study.running.overview import RelativeTime, overview_of
-    from replay.study.running.phase import is_pilot, phase_of
+    from replay.study.running.participation import is_pilot, phase_of
     from replay.study.running.start import find_study, open_study
 
     file, store = open_study(find_study(path, db).database)
@@ -146,11 +146,11 @@ def init(
     """
     Write a commented study file to start from, with small data; it works as it is.
     """
-    from replay.study.running.starter import STUDY, write_starter
+    from replay.study.running.start import STUDY_FILE, write_starter
 
     for path in write_starter(preset, folder, run):
         echo(f"wrote {path}")
-    echo(f"next: replay study serve {folder / STUDY}")
+    echo(f"next: replay study serve {folder / STUDY_FILE}")
 
 
 @study.command(cls=Verb, short_help=VERB_HELP["study demo"].summary)
@@ -173,14 +173,14 @@ def demo(
     """
     from tempfile import TemporaryDirectory
 
-    from replay.study.running.starter import STUDY, write_starter
+    from replay.study.running.start import STUDY_FILE, write_starter
 
     with TemporaryDirectory(prefix="replay-study-", ignore_cleanup_errors=True) as temporary:
         where = folder or Path(temporary) / preset
-        if not (where / STUDY).exists():
+        if not (where / STUDY_FILE).exists():
             write_starter(preset, where)
         echo(f"a {preset} study in {where}{'' if folder else ', gone when you end it (--folder keeps it)'}")
-        serve(where / STUDY, port=port)
+        serve(where / STUDY_FILE, port=port)
 
 
 study.command(cls=Verb, short_help=VERB_HELP["study status"].summary)(status)
@@ -219,8 +219,8 @@ def serve(
     from replay.study.running.live import LiveTalks, built_systems
     from replay.study.running.start import begin_study, check_unchanged, find_study, open_study
     from replay.study.running.study_file import read_study
-    from replay.web.address import address_of, explain_bind_address, shown_origin
-    from replay.web.server import serve as serve_app
+    from replay.web.access import address_of, explain_bind_address, shown_origin
+    from replay.web.app import serve as serve_app
 
     found = find_study(path, db)
     address = address_of(url, host, allow_host or ())

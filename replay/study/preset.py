@@ -82,10 +82,8 @@ class Preset(ABC):
 
     # What it declares --------------------------------------------------------------------------------
 
-    @property
-    @abstractmethod
-    def instructions(self) -> str:
-        """The default instructions to raters, by paragraph, used where the study file has none."""
+    text: ClassVar[str] = ""
+    """The default instructions to raters, by paragraph; ``{preset.NAME}`` stands for a setting."""
 
     @abstractmethod
     def tasks(self, material: Material) -> Sequence[NewTask]:
@@ -154,6 +152,11 @@ class Preset(ABC):
         None where nobody can tell, 0 where there will be none.
         """
         return 0
+
+    @property
+    def instructions(self) -> str:
+        """The instructions to raters, used where the study file has none."""
+        return self.text.format(preset=self)
 
     # What follows ------------------------------------------------------------------------------------
 

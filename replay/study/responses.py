@@ -42,19 +42,12 @@ class ResponseStore(StudyDatabase):
                 step,
             )
             seconds = seconds_between(shown[0]["at"], at) if shown else None
-            return bool(
-                self._write(
-                    "INSERT OR IGNORE INTO judgement (click, assignment, step, answer, comment, at, seconds)"
-                    " VALUES (?, ?, ?, ?, ?, ?, ?)",
-                    click,
-                    assignment,
-                    step,
-                    sound_json(answer),
-                    sound(comment),
-                    at,
-                    seconds,
-                )
+            insert = (
+                "INSERT OR IGNORE INTO judgement (click, assignment, step, answer, comment, at, seconds)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?)"
             )
+            kept = (click, assignment, step, sound_json(answer), sound(comment), at, seconds)
+            return bool(self._write(insert, *kept))
 
     def was_judged(self, click: str) -> bool:
         """Return whether an answer was kept by this *click*."""
@@ -159,14 +152,8 @@ def _judgement(row: sqlite3.Row, before: Judgement | None) -> Judgement:
 
     Seconds of both are added up; the first judgement is kept when the answer changes.
     """
-    saved = Judgement(
-        assignment=row["assignment"],
-        step=row["step"],
-        answer=msgspec.json.decode(row["answer"]),
-        comment=row["comment"],
-        at=row["at"],
-        seconds=row["seconds"],
-    )
+    plain = {name: row[name] for name in ("assignment", "step", "comment", "at", "seconds")}
+    saved = Judgement(answer=msgspec.json.decode(row["answer"]), **plain)
     if before is None:
         return saved
     looks = [one for one in (before.seconds, saved.seconds) if one is not None]

@@ -20,6 +20,11 @@ class JudgedTurnKey(NamedTuple):
     conversation: str
     depth: int
 
+    @classmethod
+    def of(cls, record: TurnRecord) -> JudgedTurnKey:
+        """Return the key of the turn of *record*."""
+        return cls(record.system, record.policy, record.conversation, record.depth)
+
 
 class Origin(NamedTuple):
     """Where the records of a system under a policy come from."""

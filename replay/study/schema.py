@@ -7,6 +7,7 @@ import secrets
 import sqlite3
 from collections.abc import Mapping, Sequence
 from contextlib import closing
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -110,10 +111,10 @@ CREATE TABLE event (
 ) STRICT;
 """
 
-INSERT_TASK = (
-    "INSERT INTO task (kind, content, conversation, system, raters, only, never, unseen, round, practice,"
-    " attention, sources) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-)
+COLUMNS = tuple(one.name for one in fields(NewTask))
+NESTED = ("content", "only", "never", "practice", "sources")
+"""Columns of a task that hold JSON."""
+INSERT_TASK = f"INSERT INTO task ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})"
 
 
 def connect(path: Path) -> sqlite3.Connection:
@@ -143,26 +144,13 @@ def sound_json(value: Any) -> str:
 
 def task_row(task: NewTask) -> tuple[Any, ...]:
     """Return the values for ``INSERT_TASK``."""
-    return (
-        task.kind,
-        sound_json(task.content),
-        task.conversation,
-        task.system,
-        task.raters,
-        None if task.only is None else to_json(task.only),
-        to_json(task.never),
-        task.unseen,
-        task.round,
-        None if task.practice is None else to_json(task.practice),
-        task.attention,
-        to_json(task.sources),
-    )
+    values = {name: getattr(task, name) for name in COLUMNS}
+    nested = {name: sound_json(values[name]) for name in NESTED if values[name] is not None}
+    return tuple({**values, **nested}.values())
 
 
 def task_of(row: sqlite3.Row) -> Task:
-    nested = {key: msgspec.json.decode(row[key]) for key in ("content", "never", "sources")}
-    for key in ("only", "practice"):
-        nested[key] = None if row[key] is None else msgspec.json.decode(row[key])
+    nested = {name: msgspec.json.decode(row[name]) for name in NESTED if row[name] is not None}
     flags = {key: bool(row[key]) for key in ("unseen", "attention")}
     return convert_to({**dict(row), **nested, **flags}, Task)
 

@@ -18,8 +18,7 @@ from replay.core.decoding import convert_to
 from replay.core.errors import InputError
 from replay.store.schema import to_json
 from replay.study import schema
-from replay.study.database import StudyCache
-from replay.study.erasure import ErasureReport, erase, rewrite_database
+from replay.study.database import ErasureReport, StudyCache, erase, rewrite_database
 from replay.study.passages import PassageIndex
 from replay.study.responses import ResponseStore
 from replay.study.schema import sound_json, task_row
@@ -64,8 +63,15 @@ class StudyStore(ResponseStore):
             if self._known is not None:
                 self._known.read_raters()
 
-    def _changed(self, assignment: int) -> None:
+    def _update(self, table: str, id: int, changes: Mapping[str, Any], only: str = "1") -> None:
+        """Set columns of the row *id* of *table*, if the condition *only* holds of it."""
+        columns = ", ".join(f"{name} = ?" for name in changes)
+        self._write(f"UPDATE {table} SET {columns} WHERE id = ? AND {only}", *changes.values(), id)
+
+    def _change(self, assignment: int, only: str = "1", **changes: Any) -> None:
         """Every change of a row of ``assignment`` comes by here."""
+        if changes:
+            self._update("assignment", assignment, changes, only)
         if self._known is not None:
             self._known.read_assignments(assignment)
 
@@ -130,10 +136,7 @@ class StudyStore(ResponseStore):
 
     def mark_rater(self, id: int, **changes: str | None) -> None:
         """Set columns of a rater: ``consented_at=store.now()``; of one who is erased, none."""
-        columns = ", ".join(f"{name} = ?" for name in changes)
-        self._write(
-            f"UPDATE rater SET {columns} WHERE id = ? AND withdrawn_at IS NULL", *changes.values(), id
-        )
+        self._update("rater", id, changes, "withdrawn_at IS NULL")
         self._raters_changed()
 
     def erase_rater(self, id: int) -> tuple[ErasureReport, bool]:
@@ -227,56 +230,31 @@ class StudyStore(ResponseStore):
         """
         at = self.now()
         try:
-            id = self._write(
-                "INSERT INTO assignment (task, rater, state, given_at, draw) VALUES (?, ?, 'open', ?, ?)",
-                task,
-                rater,
-                at,
-                draw,
-            )
+            insert = "INSERT INTO assignment (task, rater, state, given_at, draw) VALUES (?, ?, 'open', ?, ?)"
+            id = self._write(insert, task, rater, at, draw)
         except sqlite3.IntegrityError as error:
             raise ValueError(f"rater {rater} has a task already") from error
-        self._changed(id)
+        self._change(id)
         return Assignment(id=id, task=task, rater=rater, state="open", given_at=at, ended_at=None, draw=draw)
 
     def end(self, assignment: int, state: AssignmentState, reason: str | None = None) -> None:
         """Take it out of its rater's hands, if it is still open."""
-        self._write(
-            "UPDATE assignment SET state = ?, ended_at = ?, reason = ? WHERE id = ? AND state = 'open'",
-            state,
-            self.now(),
-            reason,
-            assignment,
-        )
-        self._changed(assignment)
+        self._change(assignment, "state = 'open'", state=state, ended_at=self.now(), reason=reason)
 
     def reopen(self, assignment: int) -> None:
         """Put what was given back into its rater's hands again."""
-        self._write(
-            "UPDATE assignment SET state = 'open', ended_at = NULL, reason = NULL WHERE id = ?", assignment
-        )
-        self._changed(assignment)
+        self._change(assignment, state="open", ended_at=None, reason=None)
 
     def discard(self, assignment: int, reason: str | None = None) -> None:
         """Discard a finished assignment, so that somebody else may be given its task."""
-        self._write(
-            "UPDATE assignment SET state = 'discarded', reason = ? WHERE id = ? AND state = 'done'",
-            reason,
-            assignment,
-        )
-        self._changed(assignment)
+        self._change(assignment, "state = 'done'", state="discarded", reason=reason)
 
     def restore(self, assignment: int) -> None:
         """Count again an assignment that was discarded without a reason of its own."""
-        self._write(
-            "UPDATE assignment SET state = 'done' WHERE id = ? AND state = 'discarded' AND reason IS NULL",
-            assignment,
-        )
-        self._changed(assignment)
+        self._change(assignment, "state = 'discarded' AND reason IS NULL", state="done")
 
     def end_talk(self, assignment: int) -> None:
-        self._write("UPDATE assignment SET talk_ended = 1 WHERE id = ?", assignment)
-        self._changed(assignment)
+        self._change(assignment, talk_ended=True)
 
     # All of it ---------------------------------------------------------------------------------------
 

@@ -18,7 +18,7 @@ from replay.core.expectation import CheckResult
 from replay.core.record import TurnRecord
 from replay.core.terminal import ClippedText
 from replay.report.charts import Style, group_label, styles
-from replay.report.numbers import count_text, number
+from replay.report.numbers import count_text
 from replay.report.script_tables import ending_text
 from replay.results.checking import CHECKS
 from replay.results.repeats import repeats_of
@@ -65,8 +65,8 @@ class OtherPlay(NamedTuple):
     """None without an answer."""
     is_same: bool
     """The same text as in the play whose page this is."""
-    scores: Sequence[tuple[str, str]]
-    """Name and value, as shown, of those that there are."""
+    scores: Sequence[tuple[str, float]]
+    """Name and value of those that there are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,8 +77,8 @@ class PlaysView:
     times: int
     """Plays that there are to be, more than ``links`` where there are very many."""
     turns: Mapping[_TurnKey, Sequence[OtherPlay]]
-    passed: Mapping[_TurnKey, Sequence[str]]
-    """For each score that is 0 or 1, in how many of the plays it is 1, in words."""
+    units: Mapping[str, str]
+    """Of the scores."""
 
     def of(self, record: TurnRecord) -> Sequence[OtherPlay]:
         """Return the turn of *record* in each play that has come to it."""
@@ -87,7 +87,14 @@ class PlaysView:
     def summary(self, record: TurnRecord) -> str:
         """Return how often it passed, or how many answers there are."""
         plays = self.of(record)
-        passed = self.passed.get(_turn_key(record), ())
+        values: dict[str, list[float]] = defaultdict(list)
+        for name, value in (score for one in plays for score in one.scores):
+            values[name].append(value)
+        passed = [
+            f"{name} passes in {found.count(1)} of {len(found)}"
+            for name, found in values.items()
+            if self.units.get(name) == SHARE and set(found) <= {0, 1}
+        ]
         answers = len({one.record.answer for one in plays if one.record.answer is not None})
         alike = {0: "no answer", 1: "always the same answer"}.get(answers, f"{answers} answers")
         return f"{count_text(len(plays), 'play')}: {', '.join([*passed, alike])}"
@@ -113,7 +120,6 @@ def plays_view(
     if id not in ids:
         ids[-1] = id
     links, turns = [], dict[_TurnKey, list[OtherPlay]]()
-    values: dict[_TurnKey, dict[str, list[float]]] = {}
     shown = {_turn_key(record): record.answer for record in browser.records(id)}
     for one in ids:
         records = browser.records(one)
@@ -127,8 +133,6 @@ def plays_view(
         for record in records:
             place = _turn_key(record)
             known = [(s.scorer, float(s.value)) for s in scores.get(place, ()) if _is_number(s.value)]
-            for name, value in known:
-                values.setdefault(place, {}).setdefault(name, []).append(value)
             turns.setdefault(place, []).append(
                 OtherPlay(
                     link=link,
@@ -136,18 +140,10 @@ def plays_view(
                     record=record,
                     answer=None if record.answer is None else room.clip(record.answer),
                     is_same=record.answer is not None and record.answer == shown.get(place),
-                    scores=[(name, number(value, units.get(name, ""))) for name, value in known],
+                    scores=known,
                 )
             )
-    passed = {
-        place: [
-            f"{name} passes in {found.count(1)} of {len(found)}"
-            for name, found in by_name.items()
-            if units.get(name) == SHARE and set(found) <= {0, 1}
-        ]
-        for place, by_name in values.items()
-    }
-    return PlaysView(links=tuple(links), times=repeats.times, turns=turns, passed=passed)
+    return PlaysView(links=tuple(links), times=repeats.times, turns=turns, units=units)
 
 
 def _turn_key(record: TurnRecord) -> _TurnKey:

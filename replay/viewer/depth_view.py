@@ -2,42 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from replay.report.charts import (
     Cell,
     Chart,
     ChartRow,
+    IntervalCurve,
     Switches,
     Trace,
     Variant,
     count_cell,
     curve_with_band,
+    depth_row,
     group_label,
     hover,
     layout,
     line,
+    meta,
+    plain,
     score_cells,
     styles,
     switches,
     text_cell,
+    tick_step,
     to_percent,
     value_cell,
+    variant,
     with_bands_note,
 )
 from replay.report.columns import LAYOUTS, TextColumn
 from replay.report.depth_charts import MOST_DEPTHS, deepest, latency_charts, question_chart, score_chart
-from replay.report.numbers import count_text, number, with_unit
+from replay.report.numbers import count_text, duration, number, with_unit
 from replay.report.run_tables import turn_group_columns
+from replay.report.script_tables import SURVIVAL_NOTE, SURVIVAL_TITLE
 from replay.scorers.scorer import SHARE
 from replay.statistics.group import Group, groups_in_order
 from replay.statistics.pass_curves import PassCurve
 from replay.statistics.repeats import RepeatNumbers
+from replay.statistics.script_survival import ScriptSurvival
+from replay.statistics.server_times import GroupServerTimes, ServerTimesRow
 from replay.viewer.assertions_view import ChecksByDepth, checks_by_depth
-from replay.viewer.run_numbers import RunNumbers
-from replay.viewer.server_times_view import server_times_chart
-from replay.viewer.survival_view import survival_chart
+from replay.viewer.run_numbers import BrokenRule, RunNumbers
 
 DRAWN_DEPTHS = 6
 """More curves than that for each system and policy can't be told apart; the table has all."""
@@ -166,6 +173,8 @@ class DepthView:
     tables: Sequence[tuple[str, Sequence[TextColumn]]]
     """Scores by what the data say of questions, by title."""
     checks: Sequence[ChecksByDepth]
+    rules: Mapping[str, BrokenRule]
+    """All that failed, by id."""
 
 
 def depth_view(numbers: RunNumbers) -> DepthView:
@@ -183,6 +192,130 @@ def depth_view(numbers: RunNumbers) -> DepthView:
         tables=[
             (f"By {one.by}", turn_group_columns(one, report.table, LAYOUTS[0])) for one in report.turn_groups
         ],
-        checks=list(checks_by_depth(report.checks, numbers.broken)),
+        checks=list(checks_by_depth(report.checks)),
+        rules=numbers.rules,
         left_out=f"Depths {MOST_DEPTHS + 1} to {depth} are not drawn." if depth > MOST_DEPTHS else None,
     )
+
+
+def survival_chart(found: Sequence[ScriptSurvival]) -> Chart:
+    """Return a chart with a curve for each system and policy: how far the recorded script carries."""
+    curves = [
+        IntervalCurve(
+            one.group,
+            [row.depth for row in one.rows],
+            one.rows,
+            [f"{number(row.value, SHARE)}, {row.at_risk:,} at risk" for row in one.rows],
+            [
+                depth_row(
+                    one.group,
+                    row.depth,
+                    *map(count_cell, (row.at_risk, row.broken)),
+                    *score_cells(row, SHARE),
+                )
+                for row in one.rows
+            ],
+        )
+        for one in found
+    ]
+    frame = layout(x="turn depth", y="conversations", unit=SHARE, height=340, from_zero=True)
+    frame["xaxis"]["dtick"] = tick_step(max(len(one.rows) for one in found))
+    heads = ("System", "Policy", "Depth", "At risk", "Broken", "Share", "Low", "High")
+    return Chart(
+        id="script-survival",
+        title=SURVIVAL_TITLE,
+        note=f"{SURVIVAL_NOTE[0].upper()}{SURVIVAL_NOTE[1:]}",
+        variants={"": variant(curves, SHARE, heads, frame)},
+        summary="Share of conversations whose recorded questions still fit, by turn depth.",
+    )
+
+
+_COLORS = {
+    "queue": "--c5",
+    "prefill": "--c2",
+    "decode": "--c3",
+    "other server time": "--c4",
+    "network and client": "--c1/0.3",
+}
+_MEANS = ("latency", "ttft", "queue", "prefill", "decode", "server")
+
+
+def server_times_chart(found: Sequence[GroupServerTimes]) -> Chart:
+    """Return a chart with a bar for each depth: what servers say they took, as parts of our latency."""
+    groups = [one.group for one in found]
+    traces: list[Trace] = []
+    rows: list[ChartRow] = []
+    shown: set[str] = set()
+    for one in found:
+        depths = [row for row in one.rows if row.depth is not None]
+        axis = [row.depth for row in depths]
+        label = plain(group_label(one.group, groups))
+        for rank, (part, color) in enumerate(_COLORS.items()):
+            values = [_parts_s(row)[part] for row in depths]
+            if not any(values):
+                continue
+            traces.append(
+                {
+                    "type": "bar",
+                    "name": part,
+                    "x": axis if len(found) == 1 else [[label] * len(axis), axis],
+                    "y": [None if value is None else 1000 * value for value in values],
+                    "marker": {"color": color},
+                    "text": list(map(duration, values)),
+                    "textposition": "none",
+                    "hovertemplate": hover(f"{label}, {part}"),
+                    "legendgroup": part,
+                    "legendrank": rank,
+                    "showlegend": part not in shown,
+                    "meta": meta(one.group),
+                }
+            )
+            shown.add(part)
+        rows += [
+            depth_row(
+                one.group,
+                row.depth,
+                count_cell(row.turns),
+                *(value_cell(getattr(row, f"{name}_s"), duration) for name in _MEANS),
+                value_cell(row.share, lambda share: number(share, SHARE)),
+                count_cell(row.dropped),
+            )
+            for row in one.rows
+        ]
+    frame = layout(
+        x="turn depth", y="mean latency", unit="ms", height=340 if len(found) == 1 else 420, from_zero=True
+    )
+    frame["barmode"] = "stack"
+    if len(found) == 1:
+        frame["xaxis"]["dtick"] = tick_step(len(found[0].rows))
+    return Chart(
+        id="server-times",
+        title="What the server took, by its own account",
+        note="Means over answers whose server said what it took. What it didn't account for is network and "
+        "client, and tools where some were called.",
+        variants={
+            "": Variant(
+                traces=traces,
+                layout=frame,
+                heads=(
+                    *("System", "Policy", "Depth", "Turns", "Latency (s)", "First token (s)", "Queue (s)"),
+                    *("Prefill (s)", "Decode (s)", "Server (s)", "Server %", "Left out"),
+                ),
+                rows=rows,
+            )
+        },
+        summary="Mean latency by turn depth, divided into what the server says it took and the rest.",
+    )
+
+
+def _parts_s(row: ServerTimesRow) -> dict[str, float | None]:
+    """Return the parts of the mean latency, by name."""
+    server_s, known_s = row.server_s or 0.0, sum(filter(None, (row.queue_s, row.prefill_s, row.decode_s)))
+    return {
+        "queue": row.queue_s,
+        "prefill": row.prefill_s,
+        "decode": row.decode_s,
+        # Rounded: what two sums differ by is no time.
+        "other server time": max(0.0, round(server_s - known_s, 6)),
+        "network and client": None if row.latency_s is None else max(0.0, row.latency_s - server_s),
+    }

@@ -53,7 +53,7 @@ def load_charts(load: LoadSummary | None) -> list[Chart]:
         *_rates(levels, limit_sentences(load)),
         *_quality(levels, load.score_units),
         *_by_depth(levels),
-        *generator_charts(levels, _names(levels)),
+        *_generators(levels),
         *_errors(levels),
     ]
 
@@ -321,36 +321,23 @@ def _errors(levels: Sequence[LevelSummary]) -> list[Chart]:
 
 
 _GENERATOR_HEADS = (
-    "Level",
-    "Generator",
-    "Host",
-    "Conversations",
-    "Busy",
-    "Late p50 (s)",
-    "Late p99 (s)",
-    "Late max (s)",
-    "Lag p99 (s)",
-    "Clock ahead (s)",
-    "+- (s)",
-    "Moved (s)",
+    *("Level", "Generator", "Host", "Conversations", "Busy", "Late p50 (s)", "Late p99 (s)", "Late max (s)"),
+    *("Lag p99 (s)", "Clock ahead (s)", "+- (s)", "Moved (s)"),
 )
-_GENERATOR_COLORS = ("--c2", "--c3", "--c5", "--c1", "--c4")
 
 
-def generator_charts(levels: Sequence[LevelSummary], names: Sequence[str]) -> list[Chart]:
-    """
-    Return a bar for each generator at each of *levels*, which are called *names*; none where nobody is known.
-    """
-    known = [(name, level.played.generators) for name, level in zip(names, levels, strict=True)]
+def _generators(levels: Sequence[LevelSummary]) -> list[Chart]:
+    """Return a bar for each generator at each of *levels*; none where nobody is known."""
+    known = [(name, level.played.generators) for name, level in zip(_names(levels), levels, strict=True)]
     if not any(generators for _, generators in known):
         return []
     traces = [
         {
             "type": "bar",
             "name": plain(name),
-            "x": [plain(_generator_label(one)) for one in generators],
+            "x": [plain(f"{one.number + 1} ({one.host})") for one in generators],
             "y": [one.lateness.p99_s if one.lateness else None for one in generators],
-            "marker": {"color": _GENERATOR_COLORS[at % len(_GENERATOR_COLORS)]},
+            "marker": {"color": _LOOKS[at % len(_LOOKS)][0]},
             "hovertemplate": "%{x}: %{y:.3g} s<extra></extra>",
         }
         for at, (name, generators) in enumerate(known)
@@ -363,17 +350,8 @@ def generator_charts(levels: Sequence[LevelSummary], names: Sequence[str]) -> li
     note = (
         "How long after they could be sent each sent its asks: a late one understates what users would see."
     )
-    variant = Variant(traces=traces, layout=frame, heads=_GENERATOR_HEADS, rows=rows)
     title = "Who offered the load"
-    return [
-        Chart(
-            id="load-generators", title=title, note=note, variants={"": variant}, summary=f"{title}. {note}"
-        )
-    ]
-
-
-def _generator_label(one: GeneratorReport) -> str:
-    return f"{one.number + 1} ({one.host})"
+    return [_one_chart("load-generators", title, note, traces, frame, _GENERATOR_HEADS, rows)]
 
 
 def _generator_cells(level: str, one: GeneratorReport) -> tuple[Cell, ...]:

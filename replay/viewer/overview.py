@@ -11,14 +11,14 @@ from typing import Any, NamedTuple
 from replay.core.errors import ReplayError
 from replay.report.charts import Chart, Style, styles
 from replay.report.depth_charts import headline_curve
-from replay.report.findings import MOST_REASONS, reason_text, turn_text
+from replay.report.findings import MOST_REASONS
 from replay.report.notes import conclusions, notes, without_passed_checks, wording_sentences
 from replay.report.numbers import count_text, duration, usd
 from replay.results.run import Run
 from replay.scenario.reading import ScenarioFile
-from replay.statistics.depth_table import DepthRow
+from replay.statistics.depth_table import GroupTable
 from replay.statistics.estimate import Estimate
-from replay.statistics.group import Group
+from replay.statistics.failure_reasons import FailureReason
 from replay.statistics.interval import METHOD_NAMES
 from replay.statistics.run_numbers import Report
 from replay.store.page_queries import OutcomeRow, PlayProgress, RunBrowser
@@ -34,16 +34,6 @@ class Fact(NamedTuple):
     is_code: bool = False
 
 
-class ShownFailure(NamedTuple):
-    """Why turns failed."""
-
-    turns: int
-    outcome: str
-    reason: str
-    turn: str
-    """One of them."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
     """What is known without computing anything."""
@@ -56,22 +46,11 @@ class Facts:
     """Turns, failures, cost, duration: in large print."""
     about: tuple[Fact, ...]
     failures: tuple[OutcomeRow, ...]
-    reasons: tuple[ShownFailure, ...]
+    reasons: tuple[FailureReason, ...]
     """Why, each once and in full; the commonest of very many."""
     systems: tuple[str, ...]
     asserts: int
     """Assertions in the scenario."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HeadlineRow:
-    """One group over all depths."""
-
-    group: Group
-    style: Style
-    total: DepthRow
-    places: Mapping[str, tuple[float, float, float]]
-    """By score: value and ends on a scale from 0 to 100 that all groups share; none without an interval."""
 
 
 _FIRST_BLOCK, _BLOCK = 4, 6
@@ -83,19 +62,29 @@ class OverviewView:
 
     units: Mapping[str, str]
     """By score, without columns of checks that all passed."""
-    rows: tuple[HeadlineRow, ...]
+    rows: Sequence[tuple[Style, GroupTable]]
+    """Systems and policies, each with its look."""
     interval: str
     warnings: tuple[str, ...]
     signatures: Mapping[str, str]
     held: AssertionsView
     checks: CheckTotals | None
     """What became of the data's checks."""
+    scales: Mapping[str, tuple[float, float]]
+    """By score: the ends of what is drawn of it, which all groups share."""
     curve: Chart | None
     """One score by depth."""
     conclusions: Sequence[str]
     """What the run comes to, in a sentence for each system."""
     wording: Sequence[str]
     """How often our wording agrees with the data's, in words."""
+
+    def place(self, name: str, score: Estimate) -> Sequence[float]:
+        """Return value and ends on the scale of the score *name*, from 0 to 100; none without an interval."""
+        if score.value is None or score.low is None or score.high is None:
+            return ()
+        start, end = self.scales[name]
+        return [round(100 * (v - start) / (end - start), 2) for v in (score.value, score.low, score.high)]
 
     @property
     def blocks(self) -> Sequence[Mapping[str, str]]:
@@ -139,10 +128,7 @@ def facts(run: Run, browser: RunBrowser, *, state: str) -> Facts:
         counted=tuple(_count_facts(browser.progress(), browser.recorded_turns(), rows)),
         about=tuple(about),
         failures=failures,
-        reasons=tuple(
-            ShownFailure(one.turns, one.outcome, reason_text(one), turn_text(one))
-            for one in (run.failures()[:MOST_REASONS] if failures else ())
-        ),
+        reasons=run.failures()[:MOST_REASONS] if failures else (),
         systems=tuple(fact("systems") or ()),
         asserts=len(file.scenario.assertions) if file else 0,
     )
@@ -219,16 +205,11 @@ def overview(run: Run, numbers: RunNumbers) -> OverviewView:
     report = without_passed_checks(numbers.report)
     table = report.table
     looks = styles([one.group for one in table.groups])
-    scales = {name: _scale([one.total.scores[name] for one in table.groups]) for name in table.columns}
     return OverviewView(
         units={name: column.unit for name, column in table.columns.items()},
         curve=headline_curve(report),
-        rows=tuple(
-            HeadlineRow(
-                group=one.group, style=looks[one.group], total=one.total, places=_places(one.total, scales)
-            )
-            for one in table.groups
-        ),
+        rows=[(looks[one.group], one) for one in table.groups],
+        scales={name: _scale([one.total.scores[name] for one in table.groups]) for name in table.columns},
         interval=(
             f"{100 * table.confidence:g} % intervals: {METHOD_NAMES[table.method]} over "
             f"{count_text(table.conversations, 'conversation')}, {table.resamples:,} resamples, "
@@ -240,7 +221,7 @@ def overview(run: Run, numbers: RunNumbers) -> OverviewView:
             **numbers.report.signatures,
         },
         held=assertions_view(numbers),
-        checks=check_totals(numbers.report.checks, numbers.broken),
+        checks=check_totals(numbers.report.checks),
         conclusions=conclusions(numbers.report),
         wording=wording_sentences(numbers.report.wording),
     )
@@ -253,20 +234,6 @@ def _scale(scores: Sequence[Estimate]) -> tuple[float, float]:
     low, high = min(known), max(known)
     room = (high - low) * 0.08 or 0.5
     return low - room, high + room
-
-
-def _places(
-    total: DepthRow, scales: Mapping[str, tuple[float, float]]
-) -> dict[str, tuple[float, float, float]]:
-    places = {}
-    for name, (start, end) in scales.items():
-        score = total.scores[name]
-        if score.value is not None and score.low is not None and score.high is not None:
-            value, low, high = (
-                round(100 * (v - start) / (end - start), 2) for v in (score.value, score.low, score.high)
-            )
-            places[name] = value, low, high
-    return places
 
 
 def warnings(run: Run, report: Report) -> Iterable[str]:

@@ -32,32 +32,19 @@ from replay.scorers.scorer import SHARE
 from replay.statistics.group import Group
 from replay.statistics.people import HumanNumber, HumanScores, HumanTable, PeopleRow, PeopleScore
 
-FOLDED_ROWS = 20
-"""A longer table is folded."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StudyTable:
-    """A table of the study."""
-
-    id: str
-    title: str
-    caption: str
-    folded: bool
-    heads: tuple[str, ...]
-    rows: Sequence[ChartRow]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PeopleView:
     """The page's content."""
 
-    study: str
-    raters: int
+    people: HumanScores
     switches: Switches
     chart: Chart | None
     """None where the study has no scores of turns."""
-    tables: Sequence[StudyTable]
+
+    def rows(self, table: HumanTable) -> list[ChartRow]:
+        """Return the rows of a table of the study, as pages show them."""
+        return [ChartRow(cells=tuple(map(_cell, row))) for row in table.rows]
 
 
 def people_view(people: HumanScores | None) -> PeopleView | None:
@@ -84,11 +71,9 @@ def people_view(people: HumanScores | None) -> PeopleView | None:
         "score beside each; the table below has the numbers.",
     )
     return PeopleView(
-        study=people.study,
-        raters=people.raters,
+        people=people,
         switches=switches(variants, groups),
         chart=chart if variants else None,
-        tables=[_table(table, place) for place, table in enumerate(people.tables, 1)],
     )
 
 
@@ -127,17 +112,6 @@ def _variant(people: HumanScores, groups: Sequence[Group], name: str, beside: st
 def _row(group: Group, row: PeopleRow, name: str, beside: str, unit: str) -> ChartRow:
     other = score_cells(row.scores[beside], unit) if beside else ()
     return depth_row(group, row.depth, count_cell(row.turns), *score_cells(row.scores[name], unit), *other)
-
-
-def _table(table: HumanTable, place: int) -> StudyTable:
-    return StudyTable(
-        id=f"people-table-{place}",
-        title=table.title,
-        caption=table.caption,
-        folded=len(table.rows) > FOLDED_ROWS,
-        heads=tuple(table.columns),
-        rows=[ChartRow(cells=tuple(map(_cell, row))) for row in table.rows],
-    )
 
 
 def _cell(cell: str | int | float | HumanNumber | None) -> Cell:

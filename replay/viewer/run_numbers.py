@@ -222,6 +222,11 @@ class RunNumbers:
     broken: tuple[BrokenRule, ...]
     """Assertions, objectives, checks and yes-or-no scores that failed, with their turns."""
 
+    @property
+    def rules(self) -> Mapping[str, BrokenRule]:
+        """All that failed, by id."""
+        return {one.id: one for one in self.broken}
+
 
 def run_numbers(run: Run, browser: RunBrowser, *, resamples: int = 1000) -> RunNumbers:
     """Compute all numbers of *run*; reads the whole run, so not for an event loop."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import gzip
 from base64 import b64encode
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,26 +19,35 @@ from markupsafe import Markup
 
 from replay.core.errors import writing
 from replay.report.numbers import headline
+from replay.results.run import Run
 from replay.scorers.scorer import SHARE
-from replay.viewer import assets
+from replay.viewer import pages
 from replay.viewer.conversation_index import ConversationIndex, ConversationRow, ListQuery, Page
 from replay.viewer.conversation_view import Address, conversation_view
 from replay.viewer.depth_view import depth_view
 from replay.viewer.gap_view import gap_view
-from replay.viewer.interventions_view import InterventionsView, interventions_view
 from replay.viewer.live_run import LiveRun
 from replay.viewer.load_view import load_charts
 from replay.viewer.overview import overview
 from replay.viewer.pages import render
 from replay.viewer.people_view import people_view
-from replay.viewer.recorded_view import RecordedView, recorded_view
-from replay.viewer.run_numbers import BrokenRule, run_numbers
+from replay.viewer.run_numbers import BrokenRule, RunNumbers, run_numbers
+from replay.viewer.turn_lists import interventions_view, recorded_view
 from replay.viewer.turn_view import TextLimits
 
 LIMIT_BYTES = 5_000_000
 ROW_BYTES = 900
 """About what a conversation takes in the list, beside its own page."""
 ROOM = TextLimits(first=600, most=3000, passages=3, steps=20)
+VIEWS: Mapping[str, Callable[[Run, RunNumbers, Address], Any]] = {
+    "overview": lambda run, numbers, _: overview(run, numbers),
+    "depth": lambda _, numbers, __: depth_view(numbers),
+    "gold": lambda _, numbers, __: gap_view(numbers),
+    "people": lambda _, numbers, __: people_view(numbers.report.people),
+    "recorded": lambda _, numbers, address: recorded_view(numbers.report.recorded, address),
+    "load": lambda _, numbers, __: load_charts(numbers.load),
+}
+"""What pages show of a run's numbers, by their templates; turns are linked by their addresses."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,19 +92,15 @@ def _page(watched: LiveRun, resamples: int, limit_bytes: int) -> tuple[str, Repo
     units = {name: column.unit for name, column in numbers.report.table.columns.items()}
     order = shown if units.get(shown := headline(units)) == SHARE else "drift"
     index = watched.index()
-    scripts = [assets.text_of(name) for name in (*assets.SCRIPTS, "static.js")]
-    style = assets.text_of(assets.STYLE)
+    scripts = [pages.text_of(name) for name in (*pages.SCRIPTS, "static.js")]
+    style = pages.text_of(pages.STYLE)
     content: dict[str, Any] = {
         "facts": watched.facts(),
-        "overview": overview(watched.run, numbers),
-        "depth": depth_view(numbers),
-        "gold": gap_view(numbers),
-        "people": people_view(numbers.report.people),
-        "load": load_charts(numbers.load),
+        **{name: view(watched.run, numbers, _address({})) for name, view in VIEWS.items()},
         "scripts": [Markup(script) for script in scripts],
         "style": Markup(style),
-        "policy": assets.policy_for_file(scripts, style),
-        "plotly": assets.plotly().gzip_base64,
+        "policy": pages.policy_for_file(scripts, style),
+        "plotly": pages.plotly().gzip_base64,
         "score_order": order,
         "limit_mb": f"{limit_bytes / 1e6:g}",
         "groups": index.groups,
@@ -106,30 +111,24 @@ def _page(watched: LiveRun, resamples: int, limit_bytes: int) -> tuple[str, Repo
     everything = index.page(ListQuery(order=order), count=10**9)
     empty = Page(rows=(), found=0, of=everything.of, score=order)
 
-    def interventions_at(places: Mapping[str, int]) -> InterventionsView | None:
-        return interventions_view(watched.browser, _address(places)) if watched.has_user else None
+    def file_with(page: Page, fragments: Sequence[str], scores: Sequence[Any], breaking: Any) -> str:
+        """Return the file in which the conversations of *page* are."""
+        address = _address({row.id: place for place, row in enumerate(page.rows)})
+        content["recorded"] = recorded_view(numbers.report.recorded, address)
+        user = interventions_view(watched.browser, address) if watched.has_user else None
+        listed = {"page": page, "fragments": fragments, "scores": scores, "breaking": breaking}
+        return render("report.html", interventions=user, **content, **listed)
 
-    def recorded_at(places: Mapping[str, int]) -> RecordedView | None:
-        return recorded_view(numbers.report.recorded, _address(places))
-
-    nothing: dict[str, Any] = {"scores": [], "fragments": [], "breaking": {}}
-    without = {"interventions": interventions_at({}), "recorded": recorded_at({}), **nothing}
-    base = len(render("report.html", **content, page=empty, **without).encode())
+    base = len(file_with(empty, [], [], {}).encode())
     fragments = dict(_fragments(watched, everything.rows, numbers.broken, limit_bytes - base))
     by_id = _scores(index, list(numbers.report.table.columns), set(fragments))
     while True:
         kept = [row for row in everything.rows if row.id in fragments]
-        places = {row.id: place for place, row in enumerate(kept)}
-        page = Page(rows=tuple(kept), found=len(kept), of=everything.of, score=order)
-        text = render(
-            "report.html",
-            **content,
-            page=page,
-            interventions=interventions_at(places),
-            recorded=recorded_at(places),
-            scores=[by_id[row.id] for row in kept],
-            fragments=[fragments[row.id] for row in kept],
-            breaking=_breaking(numbers.broken, kept),
+        text = file_with(
+            Page(rows=tuple(kept), found=len(kept), of=everything.of, score=order),
+            [fragments[row.id] for row in kept],
+            [by_id[row.id] for row in kept],
+            _breaking(numbers.broken, kept),
         )
         size = len(text.encode())
         if size < limit_bytes or not fragments:

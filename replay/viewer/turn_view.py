@@ -38,30 +38,8 @@ class TextLimits:
 
 _NAMES = 6
 _NAME = 80
-_CALLS = 20
 _LAID_OUT = 4_000
 """Longer arguments stay on their line: laid out, each level of nesting costs what all before it cost."""
-
-
-class CallView(NamedTuple):
-    """A call of a tool."""
-
-    name: str
-    arguments: ClippedText
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StepView:
-    """One message."""
-
-    who: str
-    took: str
-    """How long what brought it took; empty where that isn't known."""
-    text: ClippedText
-    calls: Sequence[CallView]
-    more_calls: int
-    left_out: str
-    """Kinds of content that are no text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +47,8 @@ class StepsView:
     """The steps of a turn."""
 
     title: str
-    shown: Sequence[StepView]
+    shown: Sequence[tuple[Message, str]]
+    """Messages, each with how long what brought it took; empty where that isn't known."""
     more: int
     """Steps that are not shown."""
 
@@ -89,7 +68,7 @@ def steps_view(
     took += [""] * (len(shown) - len(took))
     return StepsView(
         title=_title(steps),
-        shown=[_step(*one, room) for one in zip(shown, took, strict=True)],
+        shown=list(zip(shown, took, strict=True)),
         more=len(steps) - len(shown),
     )
 
@@ -100,20 +79,6 @@ def _title(steps: Sequence[Message]) -> str:
         return f"{len(steps)} step{'s' * (len(steps) != 1)} before the answer"
     listed = ", ".join(names[:_NAMES]) + (", …" if len(names) > _NAMES else "")
     return f"{len(names):,} call{'s' * (len(names) != 1)} of tools: {listed}"
-
-
-def _step(step: Message, took: str, room: TextLimits) -> StepView:
-    return StepView(
-        who=f"{step.role} {step.name[:_NAME]}" if step.name else step.role,
-        took=took,
-        text=room.clip_passage(step.text),
-        calls=[
-            CallView(call.name[:_NAME], room.clip_passage(laid_out(call)))
-            for call in step.tool_calls[:_CALLS]
-        ],
-        more_calls=max(0, len(step.tool_calls) - _CALLS),
-        left_out=", ".join(step.left_out[:_NAMES]),
-    )
 
 
 def laid_out(call: ToolCall) -> str:

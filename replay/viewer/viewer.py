@@ -19,24 +19,18 @@ from urllib.parse import quote
 from aiohttp import web
 
 from replay.core.errors import InputError, ReplayError
-from replay.viewer import assets
+from replay.viewer import pages
 from replay.viewer.compare_view import CompareView
 from replay.viewer.computing import BackgroundTask, Computing, comparisons_of, gate_of, numbers_of
 from replay.viewer.conversation_index import ListQuery
 from replay.viewer.conversation_view import address_in_viewer, conversation_view
-from replay.viewer.depth_view import depth_view
-from replay.viewer.gap_view import gap_view
-from replay.viewer.interventions_view import interventions_view
 from replay.viewer.live_run import LiveRun, RunIndex
-from replay.viewer.load_view import load_charts
-from replay.viewer.overview import overview
 from replay.viewer.pages import render
-from replay.viewer.people_view import people_view
-from replay.viewer.recorded_view import recorded_view
-from replay.viewer.run_numbers import GateResult, RunNumbers
+from replay.viewer.run_numbers import GateResult
+from replay.viewer.static_report import VIEWS
+from replay.viewer.turn_lists import interventions_view
 from replay.web.access import is_loopback, let_in_by_token
-from replay.web.app import Failure, Handler, add_assets, html, new_app
-from replay.web.server import serve
+from replay.web.app import Failure, Handler, add_assets, html, new_app, serve
 
 PAGE_ROWS = 50
 RESAMPLES = 1000
@@ -80,7 +74,7 @@ async def serve_pages(
         InputError: *host* is not loopback, nobody can listen there, or there is no run.
     """
     check_loopback(host)
-    assets.plotly()
+    pages.plotly()
     index = RunIndex(folders, below)
     runs = await asyncio.to_thread(index.refresh)
     if folders and not runs:
@@ -103,24 +97,14 @@ class Viewer:
         self._compared: dict[tuple[object, ...], list[CompareView]] = {}
 
     def app(self) -> web.Application:
-        app = new_app(error=_error, policy=assets.policy_for_server(), let_in=self._let_in)
+        app = new_app(error=_error, policy=pages.policy_for_server(), let_in=self._let_in)
         app.cleanup_ctx.append(self._lifetime)
         get = app.router.add_get
         get("/", self._runs)
         get("/compare", self._compare)
-        add_assets(app, "", assets.find)
-        get("/run/{key}/", self._of_numbers("overview", lambda w, numbers: overview(w.run, numbers)))
-        get("/run/{key}/depth", self._of_numbers("depth", lambda _, numbers: depth_view(numbers)))
-        get("/run/{key}/gold", self._of_numbers("gold", lambda _, numbers: gap_view(numbers)))
-        get(
-            "/run/{key}/people",
-            self._of_numbers("people", lambda _, numbers: people_view(numbers.report.people)),
-        )
-        get(
-            "/run/{key}/recorded",
-            self._of_numbers("recorded", lambda _, n: recorded_view(n.report.recorded, address_in_viewer)),
-        )
-        get("/run/{key}/load", self._of_numbers("load", lambda _, numbers: load_charts(numbers.load)))
+        add_assets(app, "", pages.find)
+        for name in VIEWS:
+            get(f"/run/{{key}}/{'' if name == 'overview' else name}", self._of_numbers(name))
         get("/run/{key}/interventions", self._interventions)
         get("/run/{key}/conversations", self._conversations)
         get("/run/{key}/conversation", self._conversation)
@@ -173,15 +157,13 @@ class Viewer:
                 gate = GateResult(results=(), problem=str(error))
             watched.keep_gate(gate, stamp)
 
-    def _of_numbers(self, name: str, view: Callable[[LiveRun, RunNumbers], Any]) -> Handler:
-        """
-        Return the handler of a page that shows *view* of a run's numbers, or says that they are being
-        computed.
-        """
+    def _of_numbers(self, name: str) -> Handler:
+        """Return the handler of a page on a run's numbers, which says so while they are being computed."""
 
         def page(watched: LiveRun) -> str:
             numbers = watched.numbers
-            return self._page(name, watched, **{name: None if numbers is None else view(watched, numbers)})
+            view = None if numbers is None else VIEWS[name](watched.run, numbers, address_in_viewer)
+            return self._page(name, watched, **{name: view})
 
         async def handler(request: web.Request) -> web.Response:
             return await self._show(request, page, numbers=True)
@@ -356,9 +338,9 @@ def _page_context(watched: LiveRun | None, view: str) -> dict[str, Any]:
     """Return the template variables that every page needs."""
     return {
         "watched": watched,
-        "stamp": assets.stamp(),
-        "plotly_stamp": assets.plotly().version,
-        "scripts": (*assets.SCRIPTS, "live.js"),
+        "stamp": pages.stamp(),
+        "plotly_stamp": pages.plotly().version,
+        "scripts": (*pages.SCRIPTS, "live.js"),
         "numbers_stamp": watched.numbers_stamp if watched else "",
         "current": view,
     }

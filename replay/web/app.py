@@ -1,8 +1,9 @@
 """
-The application of each of our servers: who is let in, the headers of answers, and what becomes of a failure.
+The application of each of our servers: its headers, what becomes of a failure, and serving it until the end.
 
-All of them look at ``Host`` and ``Origin``, bound the size of a body and the time that it takes, and send the
-same headers; they differ in how they tell their clients of a failure and in what their pages may load.
+All of them look at ``Host`` and ``Origin``, bound the size of a body and the time that it takes, send the
+same headers, and let nobody take up their connections for nothing; they differ in how they tell their clients
+of a failure and in what their pages may load.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from pathlib import Path
 
 from aiohttp import web
 
-from replay.core.errors import ReplayError
+from replay.core.errors import InputError, ReplayError
 from replay.web.access import check_host_and_origin
 
 BODY_WITHIN_S = 60.0
@@ -156,3 +157,75 @@ def add_assets(app: web.Application, root: str, find: Callable[[str], bytes | No
 def stamp_of(paths: Iterable[Path]) -> str:
     """Return what changes with each file of *paths*, so that a browser keeps none too long."""
     return sha256(b"".join(path.read_bytes() for path in paths)).hexdigest()[:12]
+
+
+HEADERS_WITHIN_S = 20.0
+"""Of a new connection's first request."""
+IDLE_S = 75.0
+"""How long a connection is kept for another request, the time in which that comes included."""
+LINGER_S = 1.0
+"""How long the rest of a refused request is read, so that its sender sees why. aiohttp's own 10 s would keep
+a place for somebody who was sent away for being too slow."""
+BACKLOG = 4096
+"""Connections that may wait to be accepted. With the usual 128, a burst of more loses some of its first
+packets, and those requests take a second longer."""
+
+
+async def serve(
+    app: web.Application,
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    *,
+    ready: Callable[[str], None] | None = None,
+) -> None:
+    """
+    Serve *app* until cancelled; *ready* is told the server's address once it answers.
+
+    Port 0 takes any free port.
+
+    Raises:
+        InputError: nobody can listen there.
+    """
+    newcomers: set[web.RequestHandler] = set()
+
+    @web.middleware
+    async def note_request(request: web.Request, handler: Handler) -> web.StreamResponse:
+        newcomers.discard(request.protocol)
+        return await handler(request)
+
+    app.middlewares.insert(0, note_request)
+    runner = web.AppRunner(
+        app, access_log=None, shutdown_timeout=2.0, keepalive_timeout=IDLE_S, lingering_time=LINGER_S
+    )
+    loop = asyncio.get_running_loop()
+    listening: asyncio.Server | None = None
+
+    def new_handler() -> web.RequestHandler:
+        assert runner.server is not None
+        newcomer = runner.server()
+        newcomers.add(newcomer)
+        loop.call_later(HEADERS_WITHIN_S, hang_up, newcomer)
+        return newcomer
+
+    def hang_up(newcomer: web.RequestHandler) -> None:
+        # Somebody who has asked nothing by then keeps a place that others may need.
+        if newcomer in newcomers:
+            newcomers.discard(newcomer)
+            if newcomer.transport is not None:
+                newcomer.transport.abort()
+
+    try:
+        await runner.setup()
+        try:
+            listening = await loop.create_server(new_handler, host, port, backlog=BACKLOG)
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise InputError(f"can't listen on {host}:{port} ({reason}); choose another port") from error
+        if ready is not None:
+            taken = listening.sockets[0].getsockname()[1]
+            ready(f"http://{f'[{host}]' if ':' in host else host}:{taken}")
+        await loop.create_future()
+    finally:
+        if listening is not None:
+            listening.close()
+        await runner.cleanup()

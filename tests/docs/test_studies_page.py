@@ -12,9 +12,8 @@ import pytest
 from typer.main import get_command
 
 from replay.cli import app
-from replay.study.presets.names import PRESETS
-from replay.study.running.starter import FOLDER
-from replay.study.running.study_file import parse_study
+from replay.study.running.start import FOLDER
+from replay.study.running.study_file import PRESETS, parse_study
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "studies.md").read_text("utf-8")

@@ -16,7 +16,7 @@ from replay.results.run import Run
 from replay.statistics.group import Group
 from replay.statistics.load.load_summary import LoadSummary
 from replay.statistics.server_times import ServerTimedTurn, count_server_times
-from replay.viewer.server_times_view import server_times_chart
+from replay.viewer.depth_view import server_times_chart
 from tests.report.sample_report import report
 from tests.report.test_load_text import shown
 from tests.statistics.load_runs import ask, level, write_run

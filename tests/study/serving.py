@@ -12,6 +12,7 @@ from aiohttp import ClientResponse, ClientSession, CookieJar, web
 
 from replay.core.safety.code_gate import code_may_run
 from replay.study.pages.server import StudyPages
+from replay.study.results import Results
 from replay.study.running.flow import Flow
 from replay.study.running.live import LiveTalks, built_systems
 from replay.study.running.start import begin_study, open_study
@@ -71,6 +72,19 @@ class Served:
             browser = Browser(client, self.address)
             await browser.open(link)
             yield browser
+
+    @asynccontextmanager
+    async def at_work(self, rater: int) -> AsyncIterator[Browser]:
+        """*rater*, who has read the instructions."""
+        async with self.browser(self.rater_link(rater)) as browser:
+            if browser.heading == "What to do":
+                await browser.send("/rate/begin")
+            yield browser
+
+    @property
+    def results(self) -> Results:
+        """What people have said by now."""
+        return self.pages._flow.file.preset.results(self.store.state())
 
 
 class Browser:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from replay.study.assignment import next_task
-from replay.study.tasks import Assignment, Task
+from replay.study.tasks import Assignment, Task, next_task
 
 TASKS = {
     1: Task(id=1, kind="talk", content={}, conversation="a", unseen=True),

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from replay.study.assignment import next_task
-from replay.study.tasks import Assignment, Task
+from replay.study.tasks import Assignment, Task, next_task
 
 
 def task(id, **more):

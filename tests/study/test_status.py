@@ -14,8 +14,7 @@ async def test_a_study_that_is_served_says_where_it_stands(quick_run, tmp_path):
     database = begun(text, tmp_path)
     async with served(database) as study:
         for rater in (1, 2):
-            async with study.browser(study.rater_link(rater)) as browser:
-                await browser.send("/rate/begin")
+            async with study.at_work(rater) as browser:
                 await browser.send("/rate/answer", {"rating": "1", "comment": "between us"})
                 if rater == 1:
                     await browser.send("/rate/answer", {"rating": "1"})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,9 @@ from replay.statistics.people import HumanNumber, HumanScores, HumanTable, Peopl
 from replay.statistics.score_column import ScoreColumn
 from replay.store.rows import StoredScore, StoredVerdict
 from replay.store.store import RunStore
+from replay.viewer.conversation_view import ConversationView, conversation_view
+from replay.viewer.live_run import LiveRun
+from replay.viewer.pages import render
 from tests.runs.scorer_entries import scorer_entry
 
 SCENARIO = """\
@@ -126,6 +130,18 @@ def make_run(
     finally:
         store.close()
     return folder
+
+
+def seen(folder: Path, id: str = "a", **more: Any) -> ConversationView:
+    """The view of a conversation of the run in *folder*, as the viewer has it."""
+    with closing(LiveRun("run", folder)) as watched:
+        view = conversation_view(watched.browser, id, watched.score_kinds(), **more)
+    assert view is not None
+    return view
+
+
+def page_of(view: ConversationView) -> str:
+    return render("conversation.html", view=view, back="#")
 
 
 EVIL = (

@@ -25,12 +25,6 @@ def link(quickstart, tmp_path_factory):
         yield link
 
 
-@pytest.fixture
-async def http():
-    async with aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar()) as session:
-        yield session
-
-
 def parts(link: str) -> tuple[str, str]:
     address, _, token = link.partition("?token=")
     return address, token

@@ -10,8 +10,9 @@ from replay.results.run import Run
 from replay.scorers.word_overlap import em, f1
 from replay.statistics.checks import count_checks
 from replay.store.page_queries import RecordKey, RunBrowser
-from replay.viewer.assertions_view import assertions_view
-from replay.viewer.run_numbers import broken_rules, gate, run_numbers
+from replay.viewer.assertions_view import assertions_view, objective_value
+from replay.viewer.computing import numbers_of
+from replay.viewer.run_numbers import broken_rules, gate
 from tests.report.sample_checks import SAMPLE, check, checked_run
 from tests.report.test_load_text import sweep
 from tests.statistics.load_runs import summary_of
@@ -90,33 +91,25 @@ def test_a_missed_objective_has_the_turns_beyond_it_at_its_level_or_all_of_that(
     assert all("~1-" in turn.conversation for turn in broken.turns)
 
 
-def test_what_had_to_hold_says_first_what_failed(tmp_path):
-    folder = failing_run(tmp_path / "run")
-    browser = RunBrowser(folder)
-    try:
-        held = assertions_view(run_numbers(Run(folder), browser, resamples=10))
-    finally:
-        browser.close()
-    (first,), (second,) = (one.found for one in held.assertions)
+def test_what_had_to_hold_says_what_failed(tmp_path):
+    held = assertions_view(numbers_of(failing_run(tmp_path / "run"), 10))
+    (first,), (second,) = (one.findings for one in held.gate.results)
 
-    assert held.summary == "1 of 2 failed"
-    assert (first.finding.group.policy, len(first.broken.turns)) == ("pred", 3)
-    assert second.broken is None
+    assert held.gate.summary == "1 of 2 failed"
+    assert (first.group.policy, len(held.against_assertion(0, first).turns)) == ("pred", 3)
+    assert held.against_assertion(1, second) is None
 
 
 def test_objectives_stand_level_by_level(tmp_path):
-    folder = sweep(tmp_path / "run")
-    browser = RunBrowser(folder)
-    try:
-        held = assertions_view(run_numbers(Run(folder), browser, resamples=10))
-    finally:
-        browser.close()
+    held = assertions_view(numbers_of(sweep(tmp_path / "run"), 10))
 
     assert held.limit == "Objectives were met up to concurrency 8; concurrency 16 missed them."
     assert held.goals == ["latency p99 at most 1 s"]
-    (met, [kept]), (missed, [lost]) = held.levels
-    assert (met.name, kept.value, kept.broken) == ("concurrency 8", "100 ms", None)
-    assert (missed.name, len(lost.broken.turns)) == ("concurrency 16", 30)
+    met, missed = held.levels
+    (kept,), (lost,) = met.goals, missed.goals
+    assert (met.name, objective_value(kept)) == ("concurrency 8", "100 ms")
+    assert held.against_objective(met, kept) is None
+    assert (missed.name, len(held.against_objective(missed, lost).turns)) == ("concurrency 16", 30)
 
 
 def test_failed_checks_are_rules_by_column_and_those_of_a_number_by_group_and_depth(tmp_path):

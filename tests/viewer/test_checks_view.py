@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from contextlib import closing
 
 import pytest
 
 from replay.viewer.assertions_view import check_totals
-from replay.viewer.conversation_view import conversation_view
-from replay.viewer.live_run import LiveRun
+from replay.viewer.computing import numbers_of
 from replay.viewer.pages import environment, render
-from replay.viewer.run_numbers import run_numbers
 from replay.viewer.static_report import write_report
 from tests.report.sample_checks import SAMPLE, check, checked_run, polite
+from tests.viewer.runs import seen
 
 
 @pytest.fixture(scope="module")
@@ -29,14 +27,9 @@ def page(checked, tmp_path_factory):
     return path.read_text("utf-8")
 
 
-def view_of(folder, id):
-    with closing(LiveRun("run", folder)) as watched:
-        return conversation_view(watched.browser, id, watched.score_kinds())
-
-
 def cells(folder, id):
     """The words of each row's checks, by the row's id, of the first column."""
-    html = render("conversation.html", view=view_of(folder, id), back="#")
+    html = render("conversation.html", view=seen(folder, id), back="#")
     rows = re.findall(r'<tr id="([^"]+)">(.*?)</tr>', html, re.DOTALL)
     found = {row: re.findall(r'<ul class="checks".*?</ul>', text, re.DOTALL) for row, text in rows}
     return {row: [re.sub(r"<[^>]+>", "", one) for one in lists] for row, lists in found.items()}
@@ -53,7 +46,7 @@ def test_the_checks_of_a_turn_stand_beside_its_answer_each_with_its_evidence(che
         "failed contains &#34;refund&#34; no &#34;refund&#34; in the answer",
     ]
     assert "end" not in found
-    shown = [score.name for play in view_of(checked, "a").turns[0].plays for score in play.scores]
+    shown = [score.name for play in seen(checked, "a").turns[0].plays for score in play.scores]
     assert shown == ["f1"], "a column of checks says no more than they do"
 
 
@@ -63,13 +56,13 @@ def test_a_turn_that_was_never_asked_has_its_checks_and_the_end_comes_last(check
     assert found["turn-2"] == ["not looked at contains &#34;refund&#34; never reached"]
     assert found["end"] == ["not looked at polite: rubric &#34;Is it polite?&#34; never reached"]
     assert list(found) == ["turn-1", "turn-2", "end"]
-    assert "with a failed check" in view_of(checked, "b").turns[0].summary
+    assert "with a failed check" in seen(checked, "b").turns[0].summary
 
 
 def test_a_play_that_was_never_begun_has_a_column_all_the_same(tmp_path):
     """Nothing was asked of it, and what was expected of it is said."""
     folder = checked_run(tmp_path / "run", [*SAMPLE, check("a", 1, "never reached", policy="rewrite")])
-    view = view_of(folder, "a")
+    view = seen(folder, "a")
 
     assert [column.label for column in view.columns] == ["pred", "rewrite"]
     assert [one.reason for one in view.turns[0].checks[1]] == ["never reached"]
@@ -103,9 +96,7 @@ def test_what_could_not_be_looked_at_is_told_with_its_reason(page):
 
 def test_kinds_of_checks_without_a_failure_are_folded(tmp_path):
     folder = checked_run(tmp_path / "run", [check("a", 1, "+"), polite("a", 1, "-")])
-    with closing(LiveRun("run", folder)) as watched:
-        numbers = run_numbers(watched.run, watched.browser, resamples=10)
-    totals = check_totals(numbers.report.checks, numbers.broken)
+    totals = check_totals(numbers_of(folder, 10).report.checks)
 
     assert [name for name, _ in totals.lines] == ["check", "check.polite", "check.rubric"]
     assert [name for name, _ in totals.passed] == ["check.contains"]
@@ -113,8 +104,7 @@ def test_kinds_of_checks_without_a_failure_are_folded(tmp_path):
 
 
 def test_columns_can_be_chosen_and_what_a_number_led_to_is_said(checked):
-    with closing(LiveRun("run", checked)) as watched:
-        rules = run_numbers(watched.run, watched.browser, resamples=10).broken
+    rules = numbers_of(checked, 10).broken
     options = environment().get_template("parts.html").module.rule_options
     shown = re.findall(r"<option[^>]*>([^<]*)", options(rules))
     led_to = options(rules, "checks-check-made-pred-depth-2")

@@ -6,7 +6,6 @@ import asyncio
 import re
 from html import unescape
 
-import aiohttp
 import pytest
 
 from replay.core.message import Message
@@ -14,11 +13,10 @@ from replay.core.record import Intervention, RejectedWording
 from replay.store.page_queries import RunBrowser
 from replay.viewer import viewer
 from replay.viewer.conversation_view import address_in_viewer
-from replay.viewer.interventions_view import interventions_view
-from replay.viewer.live_run import RunIndex
 from replay.viewer.static_report import write_report
-from replay.viewer.viewer import Viewer
+from replay.viewer.turn_lists import interventions_view
 from tests.driving import screen, shown, until
+from tests.viewer.conftest import get, viewing_here
 from tests.viewer.runs import EVIL, make_run, record, talk
 
 SKIPPED = Intervention(
@@ -64,7 +62,7 @@ def view(folder):
 
 
 def texts(row):
-    return (row.conversation, row.occasion, *(text and text.text for text in (row.said, row.reply)))
+    return (row.record.conversation, row.said.occasion, row.said.said, row.reply)
 
 
 def test_each_intervention_has_what_was_said_and_the_reply_to_that(view):
@@ -77,8 +75,8 @@ def test_each_intervention_has_what_was_said_and_the_reply_to_that(view):
         ("b", "refused", "Please stop it.", "Stopped."),
     ]
     first = found.rows[0]
-    assert (first.note, first.rejected[0].text.text) == ("it has thoughts in it", "(thinking)")
-    assert (first.recorded.text, first.depth, first.source) == ("Question 2?", 2, "")
+    assert (first.said.note, first.said.rejected[0].text) == ("it has thoughts in it", "(thinking)")
+    assert (first.record.depth, first.said.source) == (2, "")
     assert found.several is False
 
 
@@ -88,7 +86,7 @@ def test_one_reason_alone_and_a_part_of_the_turns(view):
     assert (found.turns, found.shown) == (1, 1)
     assert len(view(occasion="no such reason").rows) == 4
     later = view(first=1, count=1)
-    assert ({row.conversation for row in later.rows}, later.turns) == ({"b"}, 2)
+    assert ({row.record.conversation for row in later.rows}, later.turns) == ({"b"}, 2)
 
 
 def test_the_file_lists_them_and_leads_to_their_turns(folder, tmp_path):
@@ -139,31 +137,24 @@ def test_a_hostile_text_is_only_text(tmp_path):
     assert "<img src=x" not in page
 
 
-async def test_the_viewer_filters_and_leafs(folder, tmp_path, monkeypatch):
+async def test_the_viewer_filters_and_leafs(http, folder, tmp_path, monkeypatch):
     monkeypatch.setattr(viewer, "PAGE_ROWS", 1)
     plain = await asyncio.to_thread(make_run, tmp_path / "plain", [talk("a")], [record("a", 1)], {})
-    app = Viewer(RunIndex([folder, plain], tmp_path), None).app()
-    runner = aiohttp.web.AppRunner(app)
-    await runner.setup()
-    try:
-        await aiohttp.web.TCPSite(runner, "127.0.0.1", 0).start()
-        async with aiohttp.ClientSession(f"http://127.0.0.1:{runner.addresses[0][1]}") as http:
+    async with viewing_here(folder, plain, below=tmp_path) as address:
 
-            async def page(path):
-                async with http.get(path) as answer:
-                    assert answer.status == 200
-                    return await answer.text()
+        async def page(path):
+            answer, text = await get(http, f"{address}run/{path}")
+            assert answer.status == 200
+            return text
 
-            first = await page("/run/user/interventions")
-            assert '<a href="conversation?id=a#turn-2">a, 2</a>' in first
-            assert "b, 2" not in first
-            (address,) = re.findall(r'rel="next" href="(.*?)"', first)
-            second = await page(f"/run/user/{unescape(address)}")
-            assert "b, 2" in second
-            assert 'rel="next"' not in second
-            refused = await page("/run/user/interventions?reason=refused")
-            assert (refused.count("<tr data-reason"), 'value="refused" selected' in refused) == (1, True)
-            assert "Interventions" not in await page("/run/plain/")
-            assert "Nobody has intervened" in await page("/run/plain/interventions")
-    finally:
-        await runner.cleanup()
+        first = await page("user/interventions")
+        assert '<a href="conversation?id=a#turn-2">a, 2</a>' in first
+        assert "b, 2" not in first
+        (following,) = re.findall(r'rel="next" href="(.*?)"', first)
+        second = await page(f"user/{unescape(following)}")
+        assert "b, 2" in second
+        assert 'rel="next"' not in second
+        refused = await page("user/interventions?reason=refused")
+        assert (refused.count("<tr data-reason"), 'value="refused" selected' in refused) == (1, True)
+        assert "Interventions" not in await page("plain/")
+        assert "Nobody has intervened" in await page("plain/interventions")

@@ -5,16 +5,15 @@ from __future__ import annotations
 import asyncio
 import re
 
-import aiohttp
 import pytest
 
 from replay.results.run import Run
 from replay.statistics.people import HumanScores, PeopleScore
+from replay.viewer.pages import render
 from replay.viewer.people_view import people_view
 from replay.viewer.static_report import write_report
-from tests.viewer.conftest import viewing
+from tests.viewer.conftest import computed, get
 from tests.viewer.runs import EVIL, make_run, people_run, record, talk
-from tests.waiting import PATIENCE_S
 
 
 @pytest.fixture(scope="module")
@@ -47,11 +46,11 @@ def test_people_are_drawn_with_intervals_and_a_score_beside_them(view):
 
 
 def test_a_missing_number_says_why_and_a_long_table_is_folded(view):
-    agreement, long = view.tables
-    assert agreement.rows[0].cells[2].shown == "– (all ratings are equal)"
-    assert agreement.rows[1].cells[2].exact == 0.598
-    assert [one.folded for one in view.tables] == [False, True]
-    assert long.rows[0].cells[1].shown == "50.0 % [25.0, 75.0]"
+    agreement, long = map(view.rows, view.people.tables)
+    assert agreement[0].cells[2].shown == "– (all ratings are equal)"
+    assert agreement[1].cells[2].exact == 0.598
+    assert long[0].cells[1].shown == "50.0 % [25.0, 75.0]"
+    assert render("people.html", people=view).count("<details><summary>21 rows</summary>") == 1
 
 
 def test_points_are_not_drawn_over_shares():
@@ -84,17 +83,9 @@ def test_a_hostile_study_is_shown_as_it_is(tmp_path):
     assert "&lt;svg onload=window.hacked=3&gt;" in page
 
 
-async def test_the_viewer_serves_the_page_once_it_is_computed(folder, tmp_path):
-    await asyncio.to_thread(make_run, tmp_path / "plain", [talk("a")], [record("a", 1)], {})
-    with viewing(str(folder), str(tmp_path / "plain"), cwd=tmp_path) as address:
-        async with aiohttp.ClientSession(address) as http, asyncio.timeout(PATIENCE_S):
-            while True:
-                async with http.get("/run/judged/people") as answer:
-                    page = await answer.text()
-                if "data-pending" not in page:
-                    break
-            async with http.get("/run/plain/") as answer:
-                plain = await answer.text()
+async def test_the_viewer_serves_the_page_once_it_is_computed(http, viewer, served_runs, quickstart):
+    await asyncio.to_thread(people_run, served_runs / "judged")
+    page = await computed(http, f"{viewer}run/judged/people")
     assert "Agreement among raters" in page
     assert re.search(r'<a href="/run/judged/people" aria-current="page">People</a>', page)
-    assert ">People<" not in plain
+    assert ">People<" not in (await get(http, f"{viewer}run/{quickstart.name}/"))[1]

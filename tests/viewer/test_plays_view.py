@@ -6,17 +6,16 @@ import gzip
 import json
 import re
 from base64 import b64decode
+from contextlib import closing
 from functools import partial
 
 import pytest
 
-from replay.viewer.conversation_view import conversation_view
+from replay.viewer.computing import numbers_of
 from replay.viewer.depth_view import depth_view
 from replay.viewer.live_run import LiveRun
-from replay.viewer.pages import render
-from replay.viewer.run_numbers import run_numbers
 from replay.viewer.static_report import write_report
-from tests.viewer.runs import EVIL, make_run, record, talk
+from tests.viewer.runs import EVIL, make_run, page_of, record, seen, talk
 
 REPEATS = {"times": 3, "mark": "~", "seeds": []}
 ANSWERS = {1: ("Yes.", "Yes.", "No."), 2: ("Yes.", "Perhaps.", None)}
@@ -37,20 +36,17 @@ def a_run(folder, answers=ANSWERS, **facts):
     return make_run(folder / "run", [talk("a"), talk("b")], records, scores, **facts)
 
 
-@pytest.fixture
-def watched(tmp_path):
-    found = LiveRun("run", a_run(tmp_path, repeats=REPEATS))
-    yield found
-    found.close()
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    return a_run(tmp_path_factory.mktemp("plays"), repeats=REPEATS)
 
 
-def page(watched, id="a~2"):
-    view = conversation_view(watched.browser, id, watched.score_kinds())
-    return render("conversation.html", view=view, back="#")
+def page(run, id="a~2"):
+    return page_of(seen(run, id))
 
 
-def test_a_play_s_page_leads_to_the_others(watched):
-    (links,) = re.findall(r'<nav class="plays".*?</nav>', page(watched), re.DOTALL)
+def test_a_play_s_page_leads_to_the_others(run):
+    (links,) = re.findall(r'<nav class="plays".*?</nav>', page(run), re.DOTALL)
     assert re.findall(r'<a href="([^"]*)">(\d)</a>', links) == [
         ("conversation?id=a", "1"),
         ("conversation?id=a~3", "3"),
@@ -59,8 +55,8 @@ def test_a_play_s_page_leads_to_the_others(watched):
     assert links.endswith("of 3</nav>")
 
 
-def test_each_turn_says_how_often_it_passed_and_shows_every_answer(watched):
-    first, second = re.findall(r'<details class="plays">(.*?)</details>', page(watched), re.DOTALL)
+def test_each_turn_says_how_often_it_passed_and_shows_every_answer(run):
+    first, second = re.findall(r'<details class="plays">(.*?)</details>', page(run), re.DOTALL)
     assert "<summary>3 plays: em passes in 2 of 3, 2 answers</summary>" in first
     assert "<b>play 2, this one</b>" in first
     assert '<a href="conversation?id=a~3#turn-1">play 3</a>' in first
@@ -71,43 +67,30 @@ def test_each_turn_says_how_often_it_passed_and_shows_every_answer(watched):
 
 
 def test_a_conversation_that_was_played_once_shows_nothing_of_it(tmp_path):
-    found = LiveRun("run", a_run(tmp_path))
-    try:
-        assert 'class="plays"' not in page(found, "a")
-    finally:
-        found.close()
+    assert 'class="plays"' not in page(a_run(tmp_path), "a")
 
 
-def test_a_turn_that_only_one_play_has_come_to_has_nothing_beside_it(watched):
-    assert '<details class="plays">' not in page(watched, "b")
+def test_a_turn_that_only_one_play_has_come_to_has_nothing_beside_it(run):
+    assert '<details class="plays">' not in page(run, "b")
 
 
 def test_hostile_answers_of_other_plays_are_harmless(tmp_path):
-    found = LiveRun("run", a_run(tmp_path, {1: ("Yes.", "No.", EVIL)}, repeats=REPEATS))
-    try:
-        shown = page(found)
-    finally:
-        found.close()
+    shown = page(a_run(tmp_path, {1: ("Yes.", "No.", EVIL)}, repeats=REPEATS))
     assert "&lt;script&gt;" in shown
     assert "<script" not in shown
     assert "<img" not in shown
 
 
 def test_very_many_plays_show_some_and_the_one_looked_at(tmp_path):
-    found = LiveRun("run", a_run(tmp_path, repeats={**REPEATS, "times": 50}))
-    try:
-        view = conversation_view(found.browser, "a~3", found.score_kinds())
-        last = conversation_view(found.browser, "a", found.score_kinds())
-    finally:
-        found.close()
+    run = a_run(tmp_path, repeats={**REPEATS, "times": 50})
+    view, last = seen(run, "a~3"), seen(run, "a")
     assert [link.repeat for link in view.plays.links] == list(range(1, 13))
     assert [link.repeat for link in last.plays.links if link.is_shown] == [1]
     assert view.plays.times == 50
 
 
-def test_the_charts_of_pass_k_and_of_each_play(watched):
-    numbers = run_numbers(watched.run, watched.browser, resamples=50)
-    charts = {chart.id: chart for chart in depth_view(numbers).charts}
+def test_the_charts_of_pass_k_and_of_each_play(run):
+    charts = {chart.id: chart for chart in depth_view(numbers_of(run, 50)).charts}
     passing = charts["pass-by-k"].variants["em"]
     rows = {(row.cells[2].shown, row.cells[3].shown): row.cells[5].shown for row in passing.rows}
     assert rows["depth 1", "3"] == "0.0"
@@ -118,13 +101,13 @@ def test_the_charts_of_pass_k_and_of_each_play(watched):
     assert spread.traces[0]["y"] == [100, 50, 0]
 
 
-def test_questions_are_counted_once_however_often_they_were_asked(watched):
-    counted = {fact.name: fact.value for fact in watched.facts().counted}
+def test_questions_are_counted_once_however_often_they_were_asked(run):
+    with closing(LiveRun("run", run)) as watched:
+        counted = {fact.name: fact.value for fact in watched.facts().counted}
     assert (counted["conversations"], counted["turns"], counted["asks"]) == ("2", "3", "7")
 
 
-def test_in_the_file_the_links_lead_to_places_of_the_file(tmp_path):
-    run = a_run(tmp_path, repeats=REPEATS)
+def test_in_the_file_the_links_lead_to_places_of_the_file(run, tmp_path):
     write_report(run, tmp_path / "page.html", resamples=0)
     text = (tmp_path / "page.html").read_text("utf-8")
     assert 'id="pass-by-k"' in text

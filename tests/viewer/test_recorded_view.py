@@ -5,18 +5,16 @@ from __future__ import annotations
 import asyncio
 import re
 
-import aiohttp
 import pytest
 
 from replay.results.run import Run
 from replay.runs.launch import run_async
 from replay.viewer.conversation_view import address_in_viewer
-from replay.viewer.recorded_view import recorded_view
 from replay.viewer.static_report import write_report
+from replay.viewer.turn_lists import recorded_view
 from tests.scenario.keys import scenario, talk
-from tests.viewer.conftest import viewing
+from tests.viewer.conftest import computed
 from tests.viewer.runs import EVIL as HOSTILE
-from tests.waiting import PATIENCE_S
 
 EVIL = HOSTILE.replace("\udc80", "").replace("\x00", "")
 TALK = talk("a", turns=3)
@@ -33,13 +31,10 @@ def folder(tmp_path_factory):
     return asyncio.run(run_async(content, runs=made / "runs")).folder
 
 
-def test_worse_turns_come_first_with_their_addresses(folder):
+def test_worse_turns_come_first(folder):
     view = recorded_view(Run(folder).report(resamples=0).recorded, address_in_viewer)
     assert view is not None
-    assert [(one.turn.depth, one.turn.verdict, one.address) for one in view.turns] == [
-        (3, "worse", "conversation?id=a#turn-3"),
-        (1, "differs", "conversation?id=a#turn-1"),
-    ]
+    assert [(one.depth, one.verdict) for one in view.turns] == [(3, "worse"), (1, "differs")]
     assert (view.counts, view.of, view.several) == ([("worse", 1), ("differs", 1)], 2, False)
 
 
@@ -56,14 +51,9 @@ def test_a_file_has_both_answers_and_no_markup_of_theirs(folder, tmp_path):
     ]
 
 
-async def test_the_viewer_has_a_page_of_its_own(folder, tmp_path):
-    with viewing(str(folder), cwd=tmp_path) as address:
-        async with aiohttp.ClientSession(address) as http, asyncio.timeout(PATIENCE_S):
-            while True:
-                async with http.get(f"/run/{folder.name}/recorded") as answer:
-                    page = await answer.text()
-                if "data-pending" not in page:
-                    break
+async def test_the_viewer_has_a_page_of_its_own(http, viewer, served_runs, folder):
+    (served_runs / "against-now").symlink_to(folder)
+    page = await computed(http, f"{viewer}run/against-now/recorded")
     assert "Nobody knows what it costs these days." in page
     assert 'aria-current="page">Recorded against now</a>' in page
 

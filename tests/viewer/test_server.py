@@ -3,31 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 from functools import partial
 from html import unescape
 from urllib.parse import quote
 
-import aiohttp
 import pytest
 
 from replay.core.errors import InputError
 from replay.viewer.viewer import check_loopback, serve_pages
 from tests.report.test_load_text import sweep
-from tests.viewer.conftest import viewing
+from tests.viewer.conftest import computed, get, viewing_here
 from tests.viewer.runs import add, create, failing_run, finish, make_run, record, talk
-from tests.waiting import PATIENCE_S, takes
-
-
-@pytest.fixture
-async def http():
-    async with aiohttp.ClientSession() as session:
-        yield session
-
-
-async def get(http, url, **more):
-    async with http.get(url, **more) as answer:
-        return answer, await answer.text()
 
 
 @pytest.mark.parametrize("page", ["", "depth", "gold", "conversations", "load"])
@@ -41,16 +29,13 @@ async def test_each_page_is_served_and_lets_in_no_script_but_its_own(http, viewe
     assert re.findall(r"<script(?! defer src=\"/static/)(?! type=\"application/json\")", text) == []
 
 
-async def test_a_stress_run_has_its_load_page_from_the_first_view_on(http, tmp_path):
-    await asyncio.to_thread(sweep, tmp_path / "runs" / "swept")
-    create(tmp_path / "runs" / "plain").close()
-    with viewing("--runs", "runs", cwd=tmp_path) as address:
-        _, first = await get(http, f"{address}run/swept/")
-        assert "data-pending" in first  # nothing has been computed yet
-        assert '<a href="/run/swept/load">Load</a>' in first
-        assert "load-latency-levels" in await computed(http, f"{address}run/swept/load", "load-throughput")
-        _, other = await get(http, f"{address}run/plain/")
-        assert ">Load<" not in other
+async def test_a_stress_run_has_its_load_page_from_the_first_view_on(http, viewer, served_runs, quickstart):
+    await asyncio.to_thread(sweep, served_runs / "swept")
+    _, first = await get(http, f"{viewer}run/swept/")
+    assert "data-pending" in first  # nothing has been computed yet
+    assert '<a href="/run/swept/load">Load</a>' in first
+    assert "load-latency-levels" in await computed(http, f"{viewer}run/swept/load", "load-throughput")
+    assert ">Load<" not in (await get(http, f"{viewer}run/{quickstart.name}/"))[1]
 
 
 async def test_another_name_for_this_machine_gets_nothing(http, viewer):
@@ -102,26 +87,25 @@ async def test_the_list_is_searched_and_sorted(http, viewer, quickstart):
     assert "0 of 20 conversations" in none
 
 
-async def test_a_failed_number_leads_to_its_turns(http, tmp_path):
-    await asyncio.to_thread(failing_run, tmp_path / "runs" / "failing")
-    with viewing("--runs", "runs", cwd=tmp_path) as address:
-        run = f"{address}run/failing/"
-        first = "conversations?only=assertion-0-made-pred"
-        _, early = await get(http, f"{run}{first}")
-        assert "data-pending" in early, "nothing has been computed yet, and the page says so"
-        assert "/state?numbers=1" in early
-        text = await computed(http, run, "1 of 2 failed")
-        (link,) = re.findall(r'<a href="([^"]+)">3 turns</a>', text)
-        assert unescape(link) == f"{first}&system=made&policy=pred"
-        _, listed = await get(http, run + unescape(link))
-        assert "f1 at least 0.6 (pred): made, pred" in listed
-        turns = "conversation?id=b&amp;only=assertion-0-made-pred"
-        assert f'<a href="{turns}#turn-1">1</a>, <a href="{turns}#turn-2">2</a>' in listed
-        _, talk_a = await get(http, f"{run}conversation?id=a&only=assertion-0-made-pred")
-        marked = re.findall(r'<tr id="turn-(\d)">(.*?)</tr>', talk_a, re.DOTALL)
-        assert [n for n, row in marked if "against: f1 at least 0.6" in row] == ["2"]
-        assert marked[1][1].count('class="against"') == 1, "only under pred"
-        assert 'href="conversations?only=assertion-0-made-pred"' in talk_a
+async def test_a_failed_number_leads_to_its_turns(http, viewer, served_runs):
+    await asyncio.to_thread(failing_run, served_runs / "failing")
+    run = f"{viewer}run/failing/"
+    first = "conversations?only=assertion-0-made-pred"
+    _, early = await get(http, f"{run}{first}")
+    assert "data-pending" in early, "nothing has been computed yet, and the page says so"
+    assert "/state?numbers=1" in early
+    text = await computed(http, run, "1 of 2 failed")
+    (link,) = re.findall(r'<a href="([^"]+)">3 turns</a>', text)
+    assert unescape(link) == f"{first}&system=made&policy=pred"
+    _, listed = await get(http, run + unescape(link))
+    assert "f1 at least 0.6 (pred): made, pred" in listed
+    turns = "conversation?id=b&amp;only=assertion-0-made-pred"
+    assert f'<a href="{turns}#turn-1">1</a>, <a href="{turns}#turn-2">2</a>' in listed
+    _, talk_a = await get(http, f"{run}conversation?id=a&only=assertion-0-made-pred")
+    marked = re.findall(r'<tr id="turn-(\d)">(.*?)</tr>', talk_a, re.DOTALL)
+    assert [n for n, row in marked if "against: f1 at least 0.6" in row] == ["2"]
+    assert marked[1][1].count('class="against"') == 1, "only under pred"
+    assert 'href="conversations?only=assertion-0-made-pred"' in talk_a
 
 
 async def test_a_check_that_does_not_fail_now_is_told(http, viewer, quickstart):
@@ -129,20 +113,19 @@ async def test_a_check_that_does_not_fail_now_is_told(http, viewer, quickstart):
     assert "Nothing breaks that rule now" in await computed(http, address, "breaks that rule")
 
 
-async def test_the_list_of_runs_tells_system_scores_and_what_became_of_assertions(http, tmp_path):
-    await asyncio.to_thread(failing_run, tmp_path / "runs" / "failing")
+async def test_the_list_of_runs_tells_system_scores_and_what_became_of_assertions(http, viewer, served_runs):
+    await asyncio.to_thread(failing_run, served_runs / "asserting")
     make = partial(make_run, scores={"f1": {("gold", "a", 1): 0.25}})
-    await asyncio.to_thread(make, tmp_path / "runs" / "plain", [talk("a")], [record("a", 1)])
-    with viewing("--runs", "runs", cwd=tmp_path) as address:
-        _, first = await get(http, address)
-        assert "data-waiting" in first
-        text = await computed(http, address, "1 of 2 failed")
-    assert "data-waiting" not in text
+    await asyncio.to_thread(make, served_runs / "unasserted", [talk("a")], [record("a", 1)])
+    assert "data-waiting" in (await get(http, viewer))[1]
+    text = await computed(http, viewer, "^(?!.*data-waiting)")
     rows = dict(re.findall(r'<a href="/run/(\w+)/">(.*?)</tr>', text, re.DOTALL))
-    assert "<td>made</td>" in rows["failing"]
-    assert "<small>f1</small> <span><b>100.0</b> gold</span> <span><b>43.8</b> pred</span>" in rows["failing"]
-    assert "<b>25.0</b> gold" in rows["plain"]
-    assert "failed" not in rows["plain"]
+    assert "1 of 2 failed" in rows["asserting"]
+    assert "<td>made</td>" in rows["asserting"]
+    scores = "<small>f1</small> <span><b>100.0</b> gold</span> <span><b>43.8</b> pred</span>"
+    assert scores in rows["asserting"]
+    assert "<b>25.0</b> gold" in rows["unasserted"]
+    assert "failed" not in rows["unasserted"]
 
 
 async def test_a_conversation_with_a_strange_id_is_found_by_it(http, viewer, hostile):
@@ -158,39 +141,29 @@ async def test_a_conversation_with_a_strange_id_is_found_by_it(http, viewer, hos
     assert answer.status == 404
 
 
-async def test_a_page_that_polls_hears_nothing_until_something_happens(http, tmp_path):
-    store = create(tmp_path / "runs" / "live")
+async def test_a_page_that_polls_hears_nothing_until_something_happens(http, viewer, served_runs):
+    store = create(served_runs / "polled")
     try:
         await add(store, [talk("a")], [record("a", 1)])
-        with viewing("--runs", "runs", cwd=tmp_path) as address:
-            state = f"{address}run/live/state"
-            answer, _ = await get(http, state)
-            assert (await answer.json())["turns"] == 1
-            headers = {"If-None-Match": answer.headers["ETag"]}
-            assert (await get(http, state, headers=headers))[0].status == 304
-            await add(store, [talk("b")], [record("b", 1)])
-            again, _ = await get(http, state, headers=headers)
-            assert again.status == 200
-            assert (await again.json())["turns"] == 2
-            finish(store, {"f1": {("gold", "a", 1): 0.5}})
-            await store.flush()
-            assert (await (await get(http, state))[0].json())["state"] == "finished"
-            assert "f1" in await computed(http, f"{address}run/live/", "headline")
+        state = f"{viewer}run/polled/state"
+        answer, text = await get(http, state)
+        assert json.loads(text)["turns"] == 1
+        headers = {"If-None-Match": answer.headers["ETag"]}
+        assert (await get(http, state, headers=headers))[0].status == 304
+        await add(store, [talk("b")], [record("b", 1)])
+        again, text = await get(http, state, headers=headers)
+        assert (again.status, json.loads(text)["turns"]) == (200, 2)
+        finish(store, {"f1": {("gold", "a", 1): 0.5}})
+        await store.flush()
+        assert json.loads((await get(http, state))[1])["state"] == "finished"
+        assert "f1" in await computed(http, f"{viewer}run/polled/", "headline")
     finally:
         store.close()
 
 
-async def computed(http, url, sign):
-    """The page, once its numbers are there."""
-    async with asyncio.timeout(PATIENCE_S):
-        while sign not in (text := (await get(http, url))[1]):
-            await takes(0.02)
-    return text
-
-
 async def test_runs_that_begin_later_are_listed_too(http, tmp_path):
     (tmp_path / "runs").mkdir()
-    with viewing("--runs", "runs", cwd=tmp_path) as address:
+    async with viewing_here(below=tmp_path / "runs") as address:
         assert "There is no run here yet" in (await get(http, address))[1]
         create(tmp_path / "runs" / "later").close()
         assert "later" in (await get(http, address))[1]
@@ -201,16 +174,15 @@ async def test_runs_that_begin_later_are_listed_too(http, tmp_path):
         assert "broken" in text
 
 
-async def test_two_runs_are_compared_turn_by_turn(http, tmp_path):
+async def test_two_runs_are_compared_turn_by_turn(http, viewer, served_runs):
     for name, value in (("one", 1.0), ("two", 0.0)):
-        store = create(tmp_path / "runs" / name, policies={"gold": f"policy:gold|v:{name}"})
+        store = create(served_runs / name, policies={"gold": f"policy:gold|v:{name}"})
         records = [record(f"c{n}", 1) for n in range(12)]
         await add(store, [talk(f"c{n}", turns=1) for n in range(12)], records)
         finish(store, {"f1": {("gold", f"c{n}", 1): value if n < 10 else 0.2 for n in range(12)}})
         store.close()
-    with viewing("--runs", "runs", cwd=tmp_path) as address:
-        text = await computed(http, f"{address}compare?run=one&run=two", "Differences by depth")
-        assert "0 from wrong to right, 10 from right to wrong" in text
-        assert "−83.3" in text
-        assert "v:one" in text
-        assert "v:two" in text
+    text = await computed(http, f"{viewer}compare?run=one&run=two", "Differences by depth")
+    assert "0 from wrong to right, 10 from right to wrong" in text
+    assert "−83.3" in text
+    assert "v:one" in text
+    assert "v:two" in text

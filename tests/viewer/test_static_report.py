@@ -16,14 +16,11 @@ from replay.core.errors import InputError
 from replay.core.message import Message
 from replay.report.notes import hidden_sentences, wording_sentences
 from replay.results.run import Run
-from replay.viewer.assets import hash_of
-from replay.viewer.conversation_view import conversation_view
-from replay.viewer.live_run import LiveRun
-from replay.viewer.pages import render
+from replay.viewer.pages import hash_of
 from replay.viewer.static_report import LIMIT_BYTES, write_report
 from tests.cli.command import replay_cli
 from tests.scorers.turns import INVALID, NOT_JUDGED
-from tests.viewer.runs import EVIL, make_run, record, talk
+from tests.viewer.runs import EVIL, make_run, page_of, record, seen, talk
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "report_outline.txt"
 
@@ -175,35 +172,20 @@ def test_a_run_without_a_turn_is_a_page_too(tmp_path):
 
 def test_an_empty_answer_is_said_to_be_one(tmp_path):
     run = make_run(tmp_path / "run", [talk("a")], [record("a", 1, answer="")], {})
-    watched = LiveRun("run", run)
-    try:
-        view = conversation_view(watched.browser, "a", watched.score_kinds())
-    finally:
-        watched.close()
-    page = render("conversation.html", view=view, back="#")
+    page = page_of(seen(run))
     assert '<div class="answer" dir="auto">(an empty answer)</div>' in page
 
 
 def _conversation_page(folder, drift):
     run = make_run(folder / "run", [talk("a")], [record("a", 1, "pred", drift=drift)], {})
-    watched = LiveRun("run", run)
-    try:
-        view = conversation_view(watched.browser, "a", watched.score_kinds())
-    finally:
-        watched.close()
-    return render("conversation.html", view=view, back="#")
+    return page_of(seen(run))
 
 
 def test_a_turns_system_prompts_stand_beside_its_question(tmp_path):
     asked = talk("a", turns=1)
     told = (Message(role="system", text="Be <b>brief</b>."), Message(role="user", text="Not twice."))
     prompted = replace(asked, turns=(replace(asked.turns[0], asked_with=told),))
-    watched = LiveRun("run", make_run(tmp_path / "run", [prompted], [record("a", 1)], {}))
-    try:
-        view = conversation_view(watched.browser, "a", watched.score_kinds())
-    finally:
-        watched.close()
-    page = render("conversation.html", view=view, back="#")
+    page = page_of(seen(make_run(tmp_path / "run", [prompted], [record("a", 1)], {})))
     assert '<span class="tag">system</span> Be &lt;b&gt;brief&lt;/b&gt;.' in page
     assert "Not twice." not in page
 

@@ -7,12 +7,10 @@ import json
 import pytest
 
 from replay.core.message import Message, ToolCall
-from replay.viewer.conversation_view import conversation_view
-from replay.viewer.live_run import LiveRun
-from replay.viewer.pages import render
 from replay.viewer.static_report import ROOM
 from replay.viewer.turn_view import TextLimits, laid_out, steps_view
 from tests.report.sample_steps import STEPS, TIMES_S, stepped_run
+from tests.viewer.runs import page_of, seen
 
 
 def shown(*steps, times_s=(), **room):
@@ -22,15 +20,11 @@ def shown(*steps, times_s=(), **room):
 def test_steps_are_shown_in_order_with_who_and_how_long():
     found = shown(*STEPS, times_s=TIMES_S)
     assert found.title.startswith("2 calls of tools: find_order, ")
-    assert [(one.who, one.took, one.left_out) for one in found.shown] == [
-        ("assistant", "500 ms", ""),
-        ("tool find_order", "250 ms", "image_url"),
-        ("tool", "", ""),
-    ]
-    assert json.loads(found.shown[0].calls[0].arguments.text)["id"] == 7
-    assert "\n" in found.shown[0].calls[0].arguments.text
-    assert found.shown[0].calls[1].arguments.text == "no { JSON </details>"
-    assert [one.took for one in shown(*STEPS).shown] == ["", "", ""], "of recorded ones nothing is known"
+    assert found.shown == list(zip(STEPS, ["500 ms", "250 ms", ""], strict=True))
+    first, second = (laid_out(call) for call in STEPS[0].tool_calls)
+    assert json.loads(first)["id"] == 7
+    assert second == "no { JSON </details>"
+    assert [took for _, took in shown(*STEPS).shown] == ["", "", ""], "of recorded ones nothing is known"
     assert shown() is None
     assert shown(Message(role="assistant", text="x")).title == "1 step before the answer"
 
@@ -54,21 +48,13 @@ def test_there_is_room_for_so_much():
     many = [Message(role="tool", text="x" * 9000, name="n" * 900)] * 7
     found = shown(*many, steps=3, first=200, most=1000)
     assert (len(found.shown), found.more) == (3, 4)
-    assert found.shown[0].text.left_out == 8000
-    assert len(found.shown[0].who) < 100
     calls = tuple(ToolCall(id="", name="n" * 900, arguments="") for _ in range(300))
     found = shown(Message(role="assistant", tool_calls=calls))
     assert len(found.title) < 600
-    assert (len(found.shown[0].calls), found.shown[0].more_calls) == (20, 280)
 
 
 def page(folder, room=None, **more):
-    watched = LiveRun("run", stepped_run(folder / "run", **more))
-    try:
-        view = conversation_view(watched.browser, "a", watched.score_kinds(), room=room)
-    finally:
-        watched.close()
-    return render("conversation.html", view=view, back="#")
+    return page_of(seen(stepped_run(folder / "run", **more), room=room))
 
 
 def test_a_page_shows_them_before_the_answer_played_and_recorded_and_none_of_it_is_markup(tmp_path):
@@ -87,3 +73,8 @@ def test_a_page_has_a_bound_whatever_a_system_does(tmp_path):
     html = page(tmp_path, room=ROOM, steps=huge, step_times_s=())
     assert len(html) < 20 * 5_000
     assert "and 480 more, left out here; replay export --table steps has them" in html
+    calls = tuple(ToolCall(id="", name="n" * 900, arguments="") for _ in range(300))
+    many = (Message(role="assistant", tool_calls=calls, name="n" * 900),)
+    html = page(tmp_path / "calls", room=ROOM, steps=many, step_times_s=())
+    assert "and 280 more calls" in html
+    assert "n" * 81 not in html

@@ -8,7 +8,7 @@ import pytest
 
 from replay.core.errors import InputError
 from replay.study.pages.access import WHO_REACHES
-from replay.web.address import Address, address_of, explain_bind_address, shown_origin
+from replay.web.access import Address, address_of, explain_bind_address, shown_origin
 
 
 def test_an_address_says_path_origin_and_name():

@@ -30,9 +30,8 @@ from replay.collecting.review.edits import (
 )
 from replay.collecting.suite import Suite, SuiteEntry, read_replaced, replaced_path, write_replaced
 from replay.web.access import let_in_by_token
-from replay.web.app import Failure, add_assets, body_in_time, content_policy, html, new_app, stamp_of
+from replay.web.app import Failure, add_assets, body_in_time, content_policy, html, new_app, serve, stamp_of
 from replay.web.pages import STATIC, make_environment
-from replay.web.server import serve
 
 FOLDER = Path(__file__).resolve().parent
 _FILES = {

@@ -221,3 +221,11 @@ def _too_many(wait_s: float, what: str) -> web.HTTPException:
         reason=f"too many {what} in a short time; try again in {seconds} s, nothing is lost",
         headers={"Retry-After": str(seconds)},
     )
+
+
+def number_in(form: Mapping[str, str], name: str) -> int:
+    """
+    Return the whole number that *form* has under *name*; 0, which is the number of nothing, without one.
+    """
+    text = form.get(name, "")
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0

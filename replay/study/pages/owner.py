@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -14,18 +13,27 @@ from uuid import uuid4
 from aiohttp import web
 
 from replay.core.errors import InputError
-from replay.study.pages.access import Access
-from replay.study.pages.talk import number_in
-from replay.study.running.adding import LONGEST_NAME, add_items, add_raters
+from replay.study.pages.access import Access, number_in
 from replay.study.running.export import export_study
-from replay.study.running.field_agreement import steps_of
 from replay.study.running.flow import Flow
 from replay.study.running.numbers import study_numbers
 from replay.study.running.overview import RelativeTime, display_value, overview_of
-from replay.study.running.own_questions import steps_of_task
-from replay.study.running.phase import end_pilot, is_pilot, phase_of, set_phase
+from replay.study.running.participation import (
+    LONGEST_NAME,
+    add_items,
+    add_raters,
+    discard_all,
+    end_pilot,
+    give_to,
+    give_to_others,
+    is_pilot,
+    leave,
+    let_back,
+    phase_of,
+    set_phase,
+)
 from replay.study.running.study_file import PlatformSection
-from replay.study.running.withdrawal import discard_all, give_to, give_to_others, leave, let_back
+from replay.study.running.task_fields import steps_of, steps_of_task
 from replay.study.tasks import Rater
 from replay.web.app import html
 
@@ -58,18 +66,18 @@ class OwnerPages:
         ):
             app.router.add_get(f"{root}/owner{path}", show, allow_head=False)
         for name, click in (
-            ("add", self._add),
+            ("add", lambda form: self._store.add_rater(_name(form, "a rater's"))),
             ("add-raters", lambda form: add_raters(self._store, form.get("csv", ""))),
             ("add-items", lambda form: add_items(self._flow.file, self._store, form.get("csv", ""))),
-            ("leave", self._leave),
+            ("leave", lambda form: leave(self._store, self._chosen(form).id)),
             ("discard", self._discard),
             ("reassign", lambda form: give_to_others(self._store, number_in(form, "assignment"))),
             ("give", lambda form: give_to(self._store, number_in(form, "task"), self._chosen(form))),
-            ("add-owner", self._add_owner),
+            ("add-owner", lambda form: self._access.add_owner(_name(form, "an owner's"))),
             ("remove-owner", lambda form: self._access.remove_owner(number_in(form, "owner"))),
             ("phase", lambda form: set_phase(self._store, form.get("phase", ""))),
             ("main", lambda form: end_pilot(self._store)),
-            ("return", self._let_back),
+            ("return", lambda form: let_back(self._store, self._chosen(form).id)),
             ("withdraw", self._withdraw),
         ):
             app.router.add_post(f"{root}/owner/{name}", self._does(click))
@@ -134,7 +142,7 @@ class OwnerPages:
             task = state.tasks.get(id)
             if task is None:
                 return None
-            names = {one.id: one.name for one in state.raters}
+            names = state.names
             given = [
                 (names[one.rater], one, steps_of(self._flow.file, state, one), state.answers.get(one.id, {}))
                 for one in state.assignments
@@ -174,7 +182,7 @@ class OwnerPages:
 
     # What clicks do ----------------------------------------------------------------------------------
 
-    def _does(self, click: Callable[[dict[str, str]], None]) -> Callable[[web.Request], Any]:
+    def _does(self, click: Callable[[dict[str, str]], object]) -> Callable[[web.Request], Any]:
         async def handler(request: web.Request) -> web.Response:
             self._access.check_owner(request)
             form = await self._access.form(request)
@@ -186,28 +194,10 @@ class OwnerPages:
 
         return handler
 
-    def _add(self, form: dict[str, str]) -> None:
-        name = " ".join(form.get("name", "").split())
-        if not name or len(name) > LONGEST_NAME:
-            raise InputError(f"a rater's name has 1 to {LONGEST_NAME} characters; nobody was added")
-        self._store.add_rater(name)
-
-    def _add_owner(self, form: dict[str, str]) -> None:
-        name = " ".join(form.get("name", "").split())
-        if not name or len(name) > LONGEST_NAME:
-            raise InputError(f"an owner's name has 1 to {LONGEST_NAME} characters; nobody was added")
-        self._access.add_owner(name)
-
-    def _leave(self, form: dict[str, str]) -> None:
-        leave(self._store, self._chosen(form).id)
-
     def _discard(self, form: dict[str, str]) -> None:
         rater = self._chosen(form)
         discard_all(self._store, rater.id)
         leave(self._store, rater.id)
-
-    def _let_back(self, form: dict[str, str]) -> None:
-        let_back(self._store, self._chosen(form).id)
 
     def _withdraw(self, form: dict[str, str]) -> None:
         rater = self._chosen(form)
@@ -223,12 +213,17 @@ class OwnerPages:
             )
 
     def _chosen(self, form: dict[str, str]) -> Rater:
-        number = form.get("rater", "")
-        known = re.fullmatch("[1-9][0-9]{0,8}", number)
-        rater = self._store.rater(int(number)) if known else None
+        rater = self._store.rater(number_in(form, "rater"))
         if rater is None or rater.withdrawn_at is not None:
             raise InputError("there is no such rater any more; look at the page anew")
         return rater
+
+
+def _name(form: Mapping[str, str], whose: str) -> str:
+    name = " ".join(form.get("name", "").split())
+    if not name or len(name) > LONGEST_NAME:
+        raise InputError(f"{whose} name has 1 to {LONGEST_NAME} characters; nobody was added")
+    return name
 
 
 def entry_link(platform: PlatformSection | None, start: str, access: Access) -> str | None:

@@ -1,11 +1,15 @@
-"""The study's web server: pages for raters and one for the study's owner."""
+"""
+The study's web server: pages for raters, their talks, and pages for the study's owner.
+
+Nothing that is sent from talks says which system is talked with, or what it said of a failure.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import sqlite3
-from collections.abc import Callable, Collection
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from functools import partial
 from typing import Any
 from urllib.parse import quote
@@ -14,16 +18,14 @@ from uuid import uuid4
 from aiohttp import web
 
 from replay.core.errors import InputError, ReplayError
-from replay.study.pages.access import Access
+from replay.study.pages.access import Access, number_in
 from replay.study.pages.owner import OwnerPages
 from replay.study.pages.render import POLICY, find, render
-from replay.study.pages.talk import TalkPages, number_in
 from replay.study.running.flow import Flow, PlainScreen, Screen
 from replay.study.running.live import LiveTalks
-from replay.study.running.phase import join, platform_id
+from replay.study.running.participation import join, leave, platform_id
 from replay.study.running.practice import FeedbackScreen, PracticeOverScreen
 from replay.study.running.task_screens import ScreenId, StepScreen, TalkScreen
-from replay.study.running.withdrawal import leave
 from replay.study.tasks import Rater
 from replay.web.app import Failure, Handler, add_assets, html, new_app
 
@@ -86,7 +88,19 @@ class StudyPages:
         post(f"{root}/rate/answer", self._answer)
         post(f"{root}/rate/leave", self._does(lambda rater, form: leave(self._flow.store, rater.id)))
         post(f"{root}/rate/practice", self._does(self._go_on))
-        TalkPages(self._live, self.access, self._again).add_to(app, root)
+        talking = self._live.talking
+        clicks: Mapping[str, Callable[[Rater, int, Mapping[str, str]], object]] = {
+            "again": lambda rater, id, form: talking.again(rater, id, number_in(form, "attempts")),
+            "take-back": lambda rater, id, form: talking.take_back(rater, id, number_in(form, "depth")),
+            "end": lambda rater, id, form: talking.end(rater, id),
+            "set-aside": lambda rater, id, form: talking.set_aside(rater, id),
+            "noted": lambda rater, id, form: talking.note(rater),
+        }
+        get(f"{root}/rate/talk/state", self._talk_state)
+        post(f"{root}/rate/talk/ask", self._ask)
+        for name, click in clicks.items():
+            post(f"{root}/rate/talk/{name}", self._does_in_talk(click))
+        app.cleanup_ctx.append(self._lifetime)
         OwnerPages(self._flow, self.access, self._page, origin=self._origin).add_to(app, root)
         return app
 
@@ -108,6 +122,10 @@ class StudyPages:
     def _page(self, template: str, **content: Any) -> str:
         study = self._flow.file.study
         return render(template, root=self._root, name=study.name, contact=study.contact, **content)
+
+    async def _lifetime(self, _: web.Application) -> AsyncIterator[None]:
+        async with self._live.running():  # ask systems as long as the application runs
+            yield
 
     # Raters ------------------------------------------------------------------------------------------
 
@@ -217,6 +235,41 @@ class StudyPages:
 
         screen = await asyncio.to_thread(current)
         return html(self._screen(request, screen, faults, form), status=status)
+
+    # Talks -------------------------------------------------------------------------------------------
+
+    async def _ask(self, request: web.Request) -> web.Response:
+        rater, form = self.access.rater(request), await self.access.form(request)
+        assignment, depth = number_in(form, "assignment"), number_in(form, "depth")
+        asked = (assignment, depth, form.get("question", ""), form.get("click", ""))
+        try:
+            fault = await asyncio.to_thread(self._live.talking.say, rater, *asked)
+        except sqlite3.OperationalError as error:
+            fault = f"This was not sent: the server can't write to its disk ({error}). Try again later."
+        if fault:
+            return await self._again(request, rater, {"question": fault}, form)
+        self._live.go_on(assignment)
+        raise web.HTTPSeeOther(f"{self._root}/rate")
+
+    def _does_in_talk(self, click: Callable[[Rater, int, Mapping[str, str]], object]) -> Handler:
+        """Return the handler of a *click* in a talk, which then goes on."""
+
+        async def handler(request: web.Request) -> web.Response:
+            rater, form = self.access.rater(request), await self.access.form(request)
+            assignment = number_in(form, "assignment")
+            await asyncio.to_thread(click, rater, assignment, form)
+            self._live.go_on(assignment)
+            raise web.HTTPSeeOther(f"{self._root}/rate")
+
+        return handler
+
+    async def _talk_state(self, request: web.Request) -> web.Response:
+        """Return whether an answer is still on its way, for the script of a page that waits for it."""
+        rater, assignment = self.access.rater(request), number_in(request.query, "assignment")
+        talk = await asyncio.to_thread(self._live.talking.own, rater, assignment)
+        return web.json_response(
+            {"waiting": talk is not None and talk.waiting, "slow": talk is not None and talk.slow}
+        )
 
     async def _search(self, request: web.Request) -> web.Response:
         """

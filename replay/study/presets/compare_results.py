@@ -97,10 +97,19 @@ class Vote:
     task: int
     rater: str
     compared: ComparedSides
+    under: str
+    """What both sides have: the policy, or the system."""
+    labels: tuple[str, str]
+    """What the sides are called; by the system or policy alone where all pairs differ in that only."""
     as_shown: Outcome
     """With A as the first."""
     outcome: Outcome
     reason: str
+
+    @property
+    def chosen(self) -> str:
+        """The side that is better, as it is called, or that none is."""
+        return dict(zip(("first", "second"), self.labels, strict=True)).get(self.outcome, self.outcome)
 
     @property
     def turn(self) -> JudgedTurnKey:
@@ -120,8 +129,7 @@ class Vote:
 def compare_results(state: StudyState) -> Results:
     """Return all that comes out of a comparison."""
     votes = _votes(state)
-    labels = _labels(votes)
-    tables = [_preferred(votes, labels), *_strengths(votes, labels), _places(votes), _reasons(votes, labels)]
+    tables = [_preferred(votes), *_strengths(votes), _places(votes), _reasons(votes)]
     turns = {
         turn.key: turn
         for vote in votes
@@ -132,23 +140,35 @@ def compare_results(state: StudyState) -> Results:
         state,
         list(turns.values()),
         scores=_scores(votes),
-        rated={WIN: _rated(votes, labels)},
+        rated={WIN: _rated(votes)},
         tables=[table for table in tables if table.rows],
     )
 
 
 def _votes(state: StudyState) -> list[Vote]:
-    names = {rater.id: rater.name for rater in state.raters}
+    compared = {one.task: convert_to(state.tasks[one.task].content, ComparedSides) for one in state.done}
+    names = [(one.first.name, one.second.name) for one in compared.values()]
+    by_system = all(one.policy == other.policy for one, other in names)
+    by_policy = all(one.system == other.system for one, other in names)
+    shown: dict[Any, Outcome] = {"a": "first", "b": "second", "tie": "tie", "both-bad": "both-bad"}
     found = []
     for one in state.done:
         answer = state.answers[one.id][CHOICE].answer
-        shown: dict[Any, Outcome] = {"a": "first", "b": "second", "tie": "tie", "both-bad": "both-bad"}
+        first, second = compared[one.task].first.name, compared[one.task].second.name
+        if by_system:
+            labels = (first.policy, first.system, second.system)
+        elif by_policy:
+            labels = (first.system, first.policy, second.policy)
+        else:
+            labels = ("", str(first), str(second))
         as_shown = shown[answer["choice"]]
         found.append(
             Vote(
                 task=one.task,
-                rater=names[one.rater],
-                compared=convert_to(state.tasks[one.task].content, ComparedSides),
+                rater=state.names[one.rater],
+                compared=compared[one.task],
+                under=labels[0],
+                labels=labels[1:],
                 as_shown=as_shown,
                 outcome=TURNED[as_shown] if one.draw % 2 else as_shown,
                 reason=str(answer.get("reason", "")),
@@ -157,38 +177,15 @@ def _votes(state: StudyState) -> list[Vote]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class _Label:
-    """What two sides are called beside each other."""
-
-    of: str
-    """What both have."""
-    first: str
-    second: str
-
-
-def _labels(votes: Sequence[Vote]) -> dict[int, _Label]:
-    """By task; by the system or the policy alone where all pairs differ in that only."""
-    pairs = {vote.task: (vote.compared.first.name, vote.compared.second.name) for vote in votes}
-    by_system = all(one.policy == other.policy for one, other in pairs.values())
-    by_policy = all(one.system == other.system for one, other in pairs.values())
-    if by_system:
-        return {task: _Label(one.policy, one.system, other.system) for task, (one, other) in pairs.items()}
-    if by_policy:
-        return {task: _Label(one.system, one.policy, other.policy) for task, (one, other) in pairs.items()}
-    return {task: _Label("", str(one), str(other)) for task, (one, other) in pairs.items()}
-
-
-def _preferences(votes: Sequence[Vote], labels: dict[int, _Label]) -> dict[str, list[Preference]]:
+def _preferences(votes: Sequence[Vote]) -> dict[str, list[Preference]]:
     """By what both sides have."""
     found: dict[str, list[Preference]] = defaultdict(list)
     for vote in votes:
-        label = labels[vote.task]
-        found[label.of].append(
+        found[vote.under].append(
             Preference(
                 conversation=vote.conversation,
-                first=label.first,
-                second=label.second,
+                first=vote.labels[0],
+                second=vote.labels[1],
                 outcome=vote.outcome,
                 depth=vote.depth,
                 rater=vote.rater,
@@ -203,10 +200,10 @@ def _cells(row: PreferenceRow) -> tuple[Any, ...]:
     return (sum(row.counts.values()), *shares, win_rate, row.adjusted_p)
 
 
-def _preferred(votes: Sequence[Vote], labels: dict[int, _Label]) -> HumanTable:
+def _preferred(votes: Sequence[Vote]) -> HumanTable:
     rows = [
         (of, pair.first, pair.second, row.depth or "all", *_cells(row))
-        for of, preferences in sorted(_preferences(votes, labels).items())
+        for of, preferences in sorted(_preferences(votes).items())
         for pair in preferences_of(preferences)
         for row in (*pair.depths, pair.total)
     ]
@@ -229,10 +226,10 @@ def _preferred(votes: Sequence[Vote], labels: dict[int, _Label]) -> HumanTable:
     )
 
 
-def _strengths(votes: Sequence[Vote], labels: dict[int, _Label]) -> list[HumanTable]:
+def _strengths(votes: Sequence[Vote]) -> list[HumanTable]:
     """Return a table of Bradley-Terry strengths; none where no more than two systems are compared."""
     rows = []
-    for of, preferences in sorted(_preferences(votes, labels).items()):
+    for of, preferences in sorted(_preferences(votes).items()):
         systems = bradley_terry(preferences).systems
         if len(systems) > 2:
             rows += [(of, name, one.items, number_text(one)) for name, one in systems.items()]
@@ -270,21 +267,16 @@ def _places(votes: Sequence[Vote]) -> HumanTable:
     )
 
 
-def _reasons(votes: Sequence[Vote], labels: dict[int, _Label]) -> HumanTable:
+def _reasons(votes: Sequence[Vote]) -> HumanTable:
     return HumanTable(
         title="Why",
         columns=("conversation", "depth", "under", "rater", "choice", "reason"),
         rows=[
-            (one.conversation, one.depth, labels[one.task].of, one.rater, _chosen(one, labels), one.reason)
+            (one.conversation, one.depth, one.under, one.rater, one.chosen, one.reason)
             for one in votes
             if one.reason
         ],
     )
-
-
-def _chosen(vote: Vote, labels: dict[int, _Label]) -> str:
-    label = labels[vote.task]
-    return {"first": label.first, "second": label.second}.get(vote.outcome, vote.outcome)
 
 
 def _scores(votes: Sequence[Vote]) -> list[HumanScore]:
@@ -297,7 +289,7 @@ def _scores(votes: Sequence[Vote]) -> list[HumanScore]:
     return [HumanScore(name=WIN, turn=key[0], rater=key[1], value=fmean(won)) for key, won in points.items()]
 
 
-def _rated(votes: Sequence[Vote], labels: dict[int, _Label]) -> list[RatedItem]:
+def _rated(votes: Sequence[Vote]) -> list[RatedItem]:
     """Return each rater's choice for each comparison, whichever answer was shown as A."""
     by_task: dict[int, list[Vote]] = defaultdict(list)
     for vote in votes:
@@ -307,7 +299,7 @@ def _rated(votes: Sequence[Vote], labels: dict[int, _Label]) -> list[RatedItem]:
             id=str(task),
             conversation=some[0].conversation,
             depth=some[0].depth,
-            ratings={vote.rater: _chosen(vote, labels) for vote in some},
+            ratings={vote.rater: vote.chosen for vote in some},
         )
         for task, some in by_task.items()
     ]

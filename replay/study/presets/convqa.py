@@ -53,8 +53,8 @@ INSTRUCTIONS = """\
 There are two kinds of tasks. In the first you ask, in the second you judge what others asked.
 
 Asking: you will see what a text is about, but not the text. Find out as much as you can about it by asking \
-a system {fewest} to {most} questions. It answers with words of the text, or says CANNOTANSWER where it \
-finds none. Then you will see the text, and say of each answer whether it is correct.
+a system {preset.fewest_turns} to {preset.most_turns} questions. It answers with words of the text, or says \
+CANNOTANSWER where it finds none. Then you will see the text, and say of each answer whether it is correct.
 
 Judging: you will see a text, and question after question of a conversation about it. Say first of the \
 question alone whether it is answerable. It is invalid if it is no question at all, and unanswerable if no \
@@ -89,6 +89,7 @@ class ConvQA(Preset):
     """Its settings, and what it does with them."""
 
     needs: ClassVar[frozenset[str]] = frozenset({"data", "systems"})
+    text: ClassVar[str] = INSTRUCTIONS
     contents: ClassVar[tuple[type[TaskContent], ...]] = (ConvQATalk, ValidationContent)
     practice_item: ClassVar[type[PracticeItem]] = ConvQAPractice
 
@@ -111,10 +112,6 @@ class ConvQA(Preset):
         if not 0 <= self.validators <= 100:
             raise ValueError(f"validators: {self.validators} is not within 0 to 100")
         check_patterns(self.declining)
-
-    @property
-    def instructions(self) -> str:
-        return INSTRUCTIONS.format(fewest=self.fewest_turns, most=self.most_turns)
 
     def tasks(self, material: Material) -> Sequence[NewTask]:
         usable = [one for one in material.conversations if one.passages and one.turns]

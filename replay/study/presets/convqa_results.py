@@ -14,17 +14,10 @@ from replay.statistics.people import number_text
 from replay.statistics.rater_agreement import RatedItem
 from replay.statistics.rater_table import rater_agreement_of
 from replay.study.preset import TaskContent
-from replay.study.presets.answers import answers_of, share_number
-from replay.study.presets.live import (
-    POLICY,
-    data_set_conversation,
-    live_conversation,
-    live_id,
-    live_records,
-)
+from replay.study.presets.answers import POLICY, LiveTalk, answers_of, live_talks, share_number
 from replay.study.presets.validation import PairVerdict, ValidationContent, validation_of
 from replay.study.results import HumanNumber, HumanScore, HumanTable, JudgedTurnKey, Results
-from replay.study.tasks import Assignment, StudyState, TalkTurn
+from replay.study.tasks import Assignment, StudyState
 
 MAJORITY = "majority"
 """In the place of a rater's name, of what the asker and all validators say together."""
@@ -62,10 +55,7 @@ class JudgedPair:
 class ConvQAJudgedTalk:
     """A talk that its asker has judged."""
 
-    assignment: Assignment
-    system: str
-    about: Conversation
-    turns: Sequence[TalkTurn]
+    talk: LiveTalk
     pairs: Sequence[JudgedPair]
 
     @property
@@ -84,12 +74,8 @@ def results_of(state: StudyState, *, validators: int, declining: Sequence[str]) 
     talks = judged_talks(state, validators=validators, declining=declining)
     pairs = [pair for talk in talks for pair in talk.pairs]
     return Results(
-        records=[
-            record
-            for talk in talks
-            for record in live_records(talk.assignment, talk.about.id, talk.system, talk.turns)
-        ],
-        conversations=[live_conversation(talk.about, talk.assignment, talk.turns) for talk in talks],
+        records=[record for one in talks for record in one.talk.records()],
+        conversations=[one.talk.conversation() for one in talks],
         scores=[score for pair in pairs for score in _scores(pair)],
         tables=[_by_system(talks), *([_agreement(pairs)] if validators > 1 else [])],
         data_set=[_with_gold(talk, validators) for talk in talks if any(pair.kept for pair in talk.pairs)],
@@ -98,41 +84,34 @@ def results_of(state: StudyState, *, validators: int, declining: Sequence[str]) 
 
 def judged_talks(state: StudyState, *, validators: int, declining: Sequence[str]) -> list[ConvQAJudgedTalk]:
     """Return the finished talks, in the order in which they were given."""
-    names = {rater.id: rater.name for rater in state.raters}
+    names = state.names
     validating: dict[int | None, list[Assignment]] = {}
     for one in state.done:
         if state.tasks[one.task].kind == "validate":
             content = convert_to(state.tasks[one.task].content, ValidationContent)
             validating.setdefault(content.talk, []).append(one)
     found = []
-    for assignment in state.done:
-        task = state.tasks[assignment.task]
-        if task.kind != "talk":
-            continue
-        about, system = convert_to(task.content, ConvQATalk).about, task.system or ""
-        turns, validations = state.talks[assignment.id], validating.get(assignment.id, ())
-        asker = answers_of(state, assignment)
+    for talk in live_talks(state, lambda task: convert_to(task.content, ConvQATalk).about):
+        validations = validating.get(talk.assignment.id, ())
         by_rater = {names[one.rater]: answers_of(state, one) for one in validations}
         pairs = [
             JudgedPair(
-                turn=JudgedTurnKey(system, POLICY, live_id(about.id, assignment.id), turn.depth),
-                topic=about.id,
+                turn=JudgedTurnKey(talk.system, POLICY, talk.id, turn.depth),
+                topic=talk.about.id,
                 question=turn.question,
-                asker=names[assignment.rater],
+                asker=talk.rater,
                 said=PairVerdict(
                     answer=turn.answer,
                     declined=declines(turn.answer, declining),
-                    asker=int(asker[f"answer-{turn.depth}"]["correct"]),
+                    asker=int(talk.answers[f"answer-{turn.depth}"]["correct"]),
                     validations={rater: validation_of(turn.depth, said) for rater, said in by_rater.items()},
                 ),
                 validated=0 < validators <= len(validations),
             )
-            for turn in turns
+            for turn in talk.turns
             if turn.answer is not None
         ]
-        found.append(
-            ConvQAJudgedTalk(assignment=assignment, system=system, about=about, turns=turns, pairs=pairs)
-        )
+        found.append(ConvQAJudgedTalk(talk=talk, pairs=pairs))
     return found
 
 
@@ -158,8 +137,8 @@ def _scores(pair: JudgedPair) -> list[HumanScore]:
 
 def _by_system(talks: Sequence[ConvQAJudgedTalk]) -> HumanTable:
     rows = []
-    for system in sorted({talk.system for talk in talks}):
-        own = [talk for talk in talks if talk.system == system]
+    for system in sorted({one.talk.system for one in talks}):
+        own = [one for one in talks if one.talk.system == system]
         validated = [pair for talk in own for pair in talk.pairs if pair.validated]
         kept = [pair for pair in validated if pair.kept]
         right = [(pair, pair.said.correct) for pair in kept if pair.said.correct is not None]
@@ -225,23 +204,19 @@ def _agreement(pairs: Sequence[JudgedPair]) -> HumanTable:
     )
 
 
-def _with_gold(talk: ConvQAJudgedTalk, validators: int) -> Conversation:
+def _with_gold(judged: ConvQAJudgedTalk, validators: int) -> Conversation:
     """Return the talk as a conversation of a data set; its dropped questions are left out."""
-    live = live_conversation(talk.about, talk.assignment, talk.turns)
-    turns = []
-    for pair in talk.pairs:
-        if not pair.kept:
-            continue
-        gold = pair.said.gold_answers
-        turns.append(
-            Turn(
-                id=f"{live.id}#{pair.turn.depth}",
-                question=pair.question,
-                gold_answers=gold,
-                gold_passages=tuple(
-                    passage.id for passage in live.passages if any(one in passage.text for one in gold)
-                ),
-            )
+    passages = judged.talk.about.passages
+    turns = [
+        Turn(
+            id=f"{judged.talk.id}#{pair.turn.depth}",
+            question=pair.question,
+            gold_answers=(gold := pair.said.gold_answers),
+            gold_passages=tuple(
+                passage.id for passage in passages if any(one in passage.text for one in gold)
+            ),
         )
-    origin = {"preset": "convqa", "topic": talk.about.id, "system": talk.system, "validators": validators}
-    return data_set_conversation(live, turns, origin)
+        for pair in judged.pairs
+        if pair.kept
+    ]
+    return judged.talk.with_gold("convqa", turns, passages, validators=validators)

@@ -63,6 +63,7 @@ class DriftPractice(PracticeItem, frozen=True, kw_only=True, forbid_unknown_fiel
 class DriftStudy(Preset):
     """Its settings, and what it does with them."""
 
+    text: ClassVar[str] = INSTRUCTIONS
     contents: ClassVar[tuple[type[TaskContent], ...]] = (DriftQuestion,)
     practice_item: ClassVar[type[PracticeItem]] = DriftPractice
 
@@ -74,10 +75,6 @@ class DriftStudy(Preset):
     """How many exchanges before the question are shown; None for all."""
     raters: Count | None = None
     """How many people judge each question; None for everyone."""
-
-    @property
-    def instructions(self) -> str:
-        return INSTRUCTIONS
 
     def tasks(self, material: Material) -> Sequence[NewTask]:
         found = self._questions(material)

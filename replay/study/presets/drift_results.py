@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from replay.core.history import Exchange
@@ -22,10 +22,9 @@ from replay.statistics.interval import UndefinedNumber, value_or_none
 from replay.statistics.people import HumanNumber, HumanTable, number_text
 from replay.statistics.rater_agreement import RatedItem, majority
 from replay.study.preset import TaskContent
-from replay.study.presets.answers import answered_tasks, results_of_turns
+from replay.study.presets.answers import AnsweredTask, answered_tasks, results_of_turns
 from replay.study.presets.run_turns import RunTurn
 from replay.study.results import HumanScore, Results
-from replay.study.steps import Answer
 from replay.study.tasks import StudyState
 
 MEANING = "meaning"
@@ -72,57 +71,43 @@ class DriftQuestion(TaskContent, frozen=True, kw_only=True):
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QuestionJudgements:
-    """What people said of one question."""
+Judged = AnsweredTask[DriftQuestion]
 
-    question: DriftQuestion
-    answers: dict[str, dict[str, Answer]]
-    """By rater and screen."""
 
-    def meanings(self) -> dict[str, str | None]:
-        """Return the judgement on the question's meaning by rater; None for those who can't say."""
-        said = {rater: str(one[MEANING]["meaning"]) for rater, one in self.answers.items()}
-        return {rater: None if meaning == "unsure" else meaning for rater, meaning in said.items()}
+def meanings(one: Judged) -> dict[str, str | None]:
+    """Return the judgement on the question's meaning by rater; None for those who can't say."""
+    said = {rater: str(by_step[MEANING].answer["meaning"]) for rater, by_step in one.judgements.items()}
+    return {rater: None if meaning == "unsure" else meaning for rater, meaning in said.items()}
 
-    def of_rewording(self, text: str, name: str) -> dict[str, int]:
-        """Return the judgement *name* (``right`` or ``fluent``) on the rewording *text*, 0 or 1, by rater."""
-        screen = rewording(self.question.rewordings.index(text) + 1)
-        return {rater: int(one[screen][name]) for rater, one in self.answers.items()}
+
+def of_rewording(one: Judged, text: str, name: str) -> dict[str, int]:
+    """Return the judgement *name* (``right`` or ``fluent``) on the rewording *text*, 0 or 1, by rater."""
+    screen = rewording(one.content.rewordings.index(text) + 1)
+    return {rater: int(by_step[screen].answer[name]) for rater, by_step in one.judgements.items()}
 
 
 def drift_results(state: StudyState) -> Results:
     """Return all that comes out of the study."""
-    judged = [
-        QuestionJudgements(
-            question=one.content,
-            answers={
-                rater: {step: judgement.answer for step, judgement in given.items()}
-                for rater, given in one.judgements.items()
-            },
-        )
-        for one in answered_tasks(state, DriftQuestion)
-    ]
-    turns = [turn for one in judged for turn in one.question.turns]
+    judged = answered_tasks(state, DriftQuestion)
     return results_of_turns(
         state,
-        turns,
+        [turn for one in judged for turn in one.content.turns],
         scores=_scores(judged),
         rated=_rated(judged),
         tables=[*_quality_tables(judged), _disputed(judged)] if judged else (),
     )
 
 
-def _scores(judged: Sequence[QuestionJudgements]) -> list[HumanScore]:
+def _scores(judged: Sequence[Judged]) -> list[HumanScore]:
     found = []
     for one in judged:
-        for turn in one.question.turns:
-            for rater, meaning in one.meanings().items():
+        for turn in one.content.turns:
+            for rater, meaning in meanings(one).items():
                 value = None if meaning is None else float(meaning == "same")
                 found.append(HumanScore(name="human_same", turn=turn.key, rater=rater, value=value))
             if turn.record.edit == "rewritten":
                 for name in ("right", "fluent"):
-                    for rater, value in one.of_rewording(turn.record.asked, name).items():
+                    for rater, value in of_rewording(one, turn.record.asked, name).items():
                         score = HumanScore(
                             name=f"human_rewrite_{name}", turn=turn.key, rater=rater, value=float(value)
                         )
@@ -130,38 +115,36 @@ def _scores(judged: Sequence[QuestionJudgements]) -> list[HumanScore]:
     return found
 
 
-def _rated(judged: Sequence[QuestionJudgements]) -> dict[str, list[RatedItem]]:
+def _rated(judged: Sequence[Judged]) -> dict[str, list[RatedItem]]:
     """Return questions and rewordings, each once, however many turns met them."""
     found: dict[str, list[RatedItem]] = defaultdict(list)
     for one in judged:
-        conversation, depth = one.question.turns[0].record.recorded_conversation, one.question.depth
+        conversation, depth = one.content.turns[0].record.recorded_conversation, one.content.depth
         found["human_same"].append(
-            RatedItem(
-                conversation=conversation, depth=depth, ratings=one.meanings(), id=one.question.recorded
-            )
+            RatedItem(conversation=conversation, depth=depth, ratings=meanings(one), id=one.content.recorded)
         )
-        for text in one.question.rewordings:
+        for text in one.content.rewordings:
             for name in ("right", "fluent"):
                 found[f"human_rewrite_{name}"].append(
                     RatedItem(
-                        conversation=conversation, depth=depth, ratings=one.of_rewording(text, name), id=text
+                        conversation=conversation, depth=depth, ratings=of_rewording(one, text, name), id=text
                     )
                 )
     return found
 
 
-def _cases(judged: Sequence[QuestionJudgements]) -> dict[str, list[DetectorCase]]:
+def _cases(judged: Sequence[Judged]) -> dict[str, list[DetectorCase]]:
     """Return each turn as a case, by what gave its verdict."""
-    runs = {turn.run for one in judged for turn in one.question.turns}
+    runs = {turn.run for one in judged for turn in one.content.turns}
     found: dict[str, list[DetectorCase]] = defaultdict(list)
     for one in judged:
-        most = majority(one.meanings().values())
-        for turn in one.question.turns:
+        most = majority(meanings(one).values())
+        for turn in one.content.turns:
             record, drift = turn.record, turn.record.drift
             assert drift is not None
             right: object = None
             if record.edit == "rewritten":
-                right = majority(one.of_rewording(record.asked, "right").values())
+                right = majority(of_rewording(one, record.asked, "right").values())
             detector = drift.mode if len(runs) == 1 else f"{drift.mode} ({turn.run})"
             found[detector].append(
                 DetectorCase(
@@ -173,13 +156,13 @@ def _cases(judged: Sequence[QuestionJudgements]) -> dict[str, list[DetectorCase]
                     rewrite_right=None
                     if right is None or isinstance(right, UndefinedNumber)
                     else bool(right),
-                    weight=one.question.weight,
+                    weight=one.content.weight,
                 )
             )
     return found
 
 
-def _quality_tables(judged: Sequence[QuestionJudgements]) -> list[HumanTable]:
+def _quality_tables(judged: Sequence[Judged]) -> list[HumanTable]:
     rows: list[tuple[Any, ...]] = []
     bins: list[tuple[Any, ...]] = []
     for detector, cases in sorted(_cases(judged).items()):
@@ -242,14 +225,14 @@ def _bins(detector: str, quality: DetectorQuality) -> list[tuple[Any, ...]]:
     return [*rows, (detector, "all", "all", items, error, None)]
 
 
-def _disputed(judged: Sequence[QuestionJudgements]) -> HumanTable:
+def _disputed(judged: Sequence[Judged]) -> HumanTable:
     """Return a table of the questions on which detector and people differ, or people among themselves."""
     rows = []
     for one in judged:
-        meanings, question = one.meanings(), one.question
-        most = majority(meanings.values())
-        if most != ("changed" if question.found else "same") or len(set(meanings.values())) > 1:
-            said = "; ".join(f"{rater}: {meaning or UNSURE}" for rater, meaning in meanings.items())
+        said_by, question = meanings(one), one.content
+        most = majority(said_by.values())
+        if most != ("changed" if question.found else "same") or len(set(said_by.values())) > 1:
+            said = "; ".join(f"{rater}: {meaning or UNSURE}" for rater, meaning in said_by.items())
             verdict = "changed" if question.found else "same"
             record = question.turns[0].record
             rows.append((record.conversation, question.depth, question.recorded, verdict, said))

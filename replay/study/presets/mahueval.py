@@ -35,7 +35,6 @@ from replay.core.conversation import Conversation, Passage
 from replay.core.decoding import convert_to
 from replay.core.errors import InputError
 from replay.core.history import Exchange
-from replay.study.assignment import next_task
 from replay.study.preset import Material, PracticeItem, Preset, TaskContent
 from replay.study.presets.answers import YES_OR_NO
 from replay.study.presets.mahueval_results import results_of
@@ -51,11 +50,11 @@ from replay.study.steps import (
     Transcript,
     Value,
 )
-from replay.study.tasks import NewTask, StudyState, TalkPlan, TalkTurn, Task
+from replay.study.tasks import NewTask, StudyState, TalkPlan, TalkTurn, Task, next_task
 
 INSTRUCTIONS = """\
 You will have conversations with a system that answers questions. Each is about a topic that is named above \
-it. Ask what you would like to know, {fewest} to {most} questions in each.
+it. Ask what you would like to know, {preset.fewest_turns} to {preset.most_turns} questions in each.
 
 Ask as you would ask a person who remembers what was said: "and when was that?", "what did she do next?". \
 Questions that can only be understood from what came before are welcome.
@@ -123,6 +122,7 @@ class MaHuEval(Preset):
     """Its settings, and what it does with them."""
 
     needs: ClassVar[frozenset[str]] = frozenset({"data", "systems"})
+    text: ClassVar[str] = INSTRUCTIONS
     contents: ClassVar[tuple[type[TaskContent], ...]] = (MaHuEvalTalk, PracticedTurn)
     practice_item: ClassVar[type[PracticeItem]] = MaHuEvalPractice
 
@@ -144,10 +144,6 @@ class MaHuEval(Preset):
             )
         if not 1 <= self.conversations <= 1_000:
             raise ValueError(f"conversations: {self.conversations} is not within 1 to 1,000")
-
-    @property
-    def instructions(self) -> str:
-        return INSTRUCTIONS.format(fewest=self.fewest_turns, most=self.most_turns)
 
     # Who talks about what ----------------------------------------------------------------------------
 

@@ -26,11 +26,10 @@ from replay.core.record import TurnRecord
 from replay.statistics.people import number_text
 from replay.statistics.rater_agreement import RatedItem, Rating
 from replay.statistics.rater_table import rater_agreement_of
-from replay.study.presets.answers import answers_of, share_number
-from replay.study.presets.live import data_set_conversation, live_conversation, live_records
+from replay.study.presets.answers import LiveTalk, live_talks, share_number
 from replay.study.results import HumanNumber, HumanScore, HumanTable, JudgedTurnKey, Results
 from replay.study.steps import Answer
-from replay.study.tasks import Assignment, StudyState, TalkTurn
+from replay.study.tasks import StudyState
 
 CUTOFFS = (1, 3, 5)
 NO_PASSAGES = "the system names no passages"
@@ -58,20 +57,12 @@ class RatedTurn:
         """Return whether a right passage is among the first *k*, 0 or 1."""
         return None if self.rank is None else float(0 < self.rank <= k)
 
-    @property
-    def key(self) -> JudgedTurnKey:
-        record = self.record
-        return JudgedTurnKey(record.system, record.policy, record.conversation, record.depth)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RatedTalk:
     """A talk that is done."""
 
-    assignment: Assignment
-    about: Conversation
-    """The conversation of the data that is its topic."""
-    turns: Sequence[TalkTurn]
+    talk: LiveTalk
     records: Sequence[TurnRecord]
     """One of each turn; its gold passage is the one that was called right."""
     judged: Sequence[RatedTurn]
@@ -80,23 +71,17 @@ class RatedTalk:
 
 def judged_talks(state: StudyState) -> list[RatedTalk]:
     """Return all talks that are done, in the order in which they were begun."""
-    talks = [one for one in state.done if state.tasks[one.task].kind == "talk"]
-    reporting = {
-        state.tasks[talk.task].system
-        for talk in talks
-        if any(turn.passages for turn in state.talks.get(talk.id, ()))
-    }
-    names = {rater.id: rater.name for rater in state.raters}
+    talks = live_talks(state, lambda task: state.conversations[task.conversation])
+    reporting = {talk.system for talk in talks if any(turn.passages for turn in talk.turns)}
     found = []
     for talk in talks:
-        task, turns = state.tasks[talk.task], state.talks.get(talk.id, ())
-        said = answers_of(state, talk)
+        said = talk.answers
         records = [
             replace(record, gold_passages=_right_passage(record, said.get(f"turn-{record.depth}", {})))
-            for record in live_records(talk, task.conversation, task.system or "", turns)
+            for record in talk.records()
         ]
         judged = []
-        before: tuple[object, ...] = (task.system, task.conversation)
+        before: tuple[object, ...] = (talk.system, talk.about.id)
         for record in records:
             answer = said.get(f"turn-{record.depth}")
             if answer is None or record.answer is None:
@@ -105,22 +90,14 @@ def judged_talks(state: StudyState) -> list[RatedTalk]:
             judged.append(
                 RatedTurn(
                     record=record,
-                    rater=names[talk.rater],
+                    rater=talk.rater,
                     said=before,
                     intent=str(answer["intent"]),
                     correct=int(answer["correct"]),
-                    rank=int(answer.get("rank", 0)) if task.system in reporting else None,
+                    rank=int(answer.get("rank", 0)) if talk.system in reporting else None,
                 )
             )
-        found.append(
-            RatedTalk(
-                assignment=talk,
-                about=state.conversations[task.conversation],
-                turns=turns,
-                records=records,
-                judged=judged,
-            )
-        )
+        found.append(RatedTalk(talk=talk, records=records, judged=judged))
     return found
 
 
@@ -137,7 +114,7 @@ def results_of(state: StudyState) -> Results:
     judged = [turn for talk in talks for turn in talk.judged]
     return Results(
         records=[record for talk in talks for record in talk.records],
-        conversations=[live_conversation(talk.about, talk.assignment, talk.turns) for talk in talks],
+        conversations=[one.talk.conversation() for one in talks],
         scores=[score for turn in judged for score in _scores(turn, _cutoffs(judged))],
         tables=[_agreement(judged), _intents(judged), _by_conversation(judged)] if judged else [],
         data_set=[_with_gold(talk) for talk in talks],
@@ -150,12 +127,13 @@ def _cutoffs(judged: Sequence[RatedTurn]) -> list[int]:
 
 
 def _scores(turn: RatedTurn, cutoffs: Sequence[int]) -> list[HumanScore]:
+    key = JudgedTurnKey.of(turn.record)
     values: dict[str, float | None] = {"human_correct": turn.correct, "human_passage": turn.passage}
     values |= {f"human_hr@{k}": turn.found_within(k) for k in cutoffs}
     if cutoffs:
         values["human_mrr"] = turn.rank and 1 / turn.rank
     return [
-        HumanScore(name=name, turn=turn.key, rater=turn.rater, value=None if value is None else float(value))
+        HumanScore(name=name, turn=key, rater=turn.rater, value=None if value is None else float(value))
         for name, value in values.items()
     ]
 
@@ -256,18 +234,16 @@ def _with_gold(talk: RatedTalk) -> Conversation:
 
     An answer that was judged correct is the gold answer of its question; of others none is known.
     """
-    live = live_conversation(talk.about, talk.assignment, talk.turns)
+    live = talk.talk.conversation()
     correct = {turn.record.depth for turn in talk.judged if turn.correct}
     named = [*live.passages, *(passage for record in talk.records for passage in record.passages)]
     passages = {passage.id: passage for passage in named}
-    turns = tuple(
+    turns = [
         replace(
             turn,
             gold_answers=(record.answer,) if record.answer and record.depth in correct else (),
             gold_passages=tuple(id for id in record.gold_passages if id in passages),
         )
         for turn, record in zip(live.turns, talk.records, strict=True)
-    )
-    live = replace(live, passages=tuple(passages.values()))
-    origin = {"preset": "mahueval", "topic": talk.about.id, "system": talk.records[0].system}
-    return data_set_conversation(live, turns, origin)
+    ]
+    return talk.talk.with_gold("mahueval", turns, passages.values())

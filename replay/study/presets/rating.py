@@ -85,6 +85,7 @@ class RatingPractice(PracticeItem, frozen=True, kw_only=True, forbid_unknown_fie
 class Rating(Preset):
     """Its settings, and what it does with them."""
 
+    text: ClassVar[str] = INSTRUCTIONS
     contents: ClassVar[tuple[type[TaskContent], ...]] = (RunTurn, Adjudication)
     practice_item: ClassVar[type[PracticeItem]] = RatingPractice
     added_item: ClassVar[type[msgspec.Struct] | None] = AddedAnswer
@@ -116,10 +117,6 @@ class Rating(Preset):
             raise ValueError(f"{named}; write small letters, digits and _, as in covers_gold")
         if self.adjudicator is not None and not self.adjudicate:
             raise ValueError("adjudicator: has nothing to do without adjudicate: true")
-
-    @property
-    def instructions(self) -> str:
-        return INSTRUCTIONS
 
     def tasks(self, material: Material) -> Sequence[NewTask]:
         needs_gold = "gold" in self.show

@@ -47,8 +47,7 @@ class RunTurn(TaskContent, frozen=True, kw_only=True):
 
     @property
     def key(self) -> JudgedTurnKey:
-        record = self.record
-        return JudgedTurnKey(record.system, record.policy, record.conversation, record.depth)
+        return JudgedTurnKey.of(self.record)
 
     @property
     def bare(self) -> RunTurn:

@@ -51,15 +51,12 @@ class WordingStudy(Preset):
     """It has no settings."""
 
     needs: ClassVar[frozenset[str]] = frozenset()
+    text: ClassVar[str] = INSTRUCTIONS
     contents: ClassVar[tuple[type[TaskContent], ...]] = (WordingTask,)
     practice_item: ClassVar[type[PracticeItem]] = PracticeItem
     waiting: ClassVar[str] = (
         "No turn waits for you. Leave this page open: when a run needs you, its turn appears here by itself."
     )
-
-    @property
-    def instructions(self) -> str:
-        return INSTRUCTIONS
 
     def tasks(self, material: Material) -> Sequence[NewTask]:
         if material.more_come:

@@ -44,18 +44,8 @@ from replay.study.tasks import Assignment, StudyState, Task
 Row = Mapping[str, Any]
 
 JUDGEMENT_COLUMNS = (
-    *(
-        "rater",
-        "assignment",
-        "task",
-        "kind",
-        "practice",
-        "attention",
-        "state",
-        "conversation",
-        "system",
-        "policy",
-    ),
+    *("rater", "assignment", "task", "kind", "practice", "attention", "state"),
+    *("conversation", "system", "policy"),
     *("depth", "step", "field", "value", "comment", "seconds", "at", "first_value", "first_at"),
 )
 RATER_COLUMNS = (
@@ -79,7 +69,7 @@ def judgement_rows(state: StudyState) -> Iterator[Row]:
 
     ``first_value`` and ``first_at`` say what stood there before it was corrected.
     """
-    names = {rater.id: rater.name for rater in state.raters}
+    names = state.names
     for assignment in state.assignments:
         if assignment.rater not in names:
             continue

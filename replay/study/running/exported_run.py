@@ -36,14 +36,13 @@ from replay.store.database import connect
 from replay.store.reader import DATABASE
 from replay.store.schema import record_row
 from replay.store.store import RunStore
-from replay.study.results import Results
+from replay.study.results import JudgedTurnKey, Results
 from replay.study.running.judged_turns import (
     NOT_JUDGED,
     Scored,
     automatic_columns,
     judged_turns,
-    key_of,
-    renamed,
+    rename_systems,
 )
 from replay.study.running.study_file import StudyFile
 
@@ -61,7 +60,7 @@ def copy_run(run: Path, folder: Path) -> None:
 
 def merge_runs(file: StudyFile, runs: Mapping[str, Run], results: Results, folder: Path) -> None:
     """Make a run in *folder* of what people were shown of *runs*, with the scores of these."""
-    played = {name: renamed(name, run.scored(), results.origins) for name, run in runs.items()}
+    played = {name: rename_systems(name, run.scored(), results.origins) for name, run in runs.items()}
     texts: list[dict[str, Any]] = []
     facts: dict[str, Any] = {"policies": {}, "histories": {}}
     systems: list[dict[str, Any]] = []
@@ -132,10 +131,10 @@ def run_of_talks(file: StudyFile, results: Results, folder: Path) -> None:
 def add_people(folder: Path, people: HumanScores, results: Results) -> None:
     """Keep *people*, and people's scores of *results*, in the run in *folder*."""
     judged = judged_turns(results)
-    places = {key_of(record): place for place, record in enumerate(judged.records)}
+    places = {JudgedTurnKey.of(record): place for place, record in enumerate(judged.records)}
     with closing(RunStore(folder, write=True)) as store:
         records = list(store.records())
-        at = [places.get(key_of(record)) for record in records]
+        at = [places.get(JudgedTurnKey.of(record)) for record in records]
         columns = {
             name: replace(
                 column,
@@ -214,7 +213,8 @@ def _new_run(
     }
     store = RunStore.create(folder, {**more, **facts})
     store.add_conversations(conversations)
-    asyncio.run(_write(store, records))
+    if records:
+        asyncio.run(_write(store, records))
     return store
 
 
@@ -223,8 +223,7 @@ def _yaml(scenario: Mapping[str, Any]) -> str:
 
 
 async def _write(store: RunStore, records: Sequence[TurnRecord]) -> None:
-    if records:
-        await store.write_rows([record_row(record) for record in records])
+    await store.write_rows([record_row(record) for record in records])
 
 
 def _keep_scores(

@@ -27,11 +27,18 @@ from replay.statistics.people import (
 from replay.statistics.rater_agreement import RatedItem
 from replay.statistics.rater_table import AgreementRow, RaterAgreement, rater_agreement_of
 from replay.statistics.score_column import ScoreColumn
-from replay.study.results import Results
-from replay.study.running.against_scores import against_tables, compare_with_run, compare_with_scores
-from replay.study.running.judged_turns import JudgedTurns, Scored, automatic_columns, judged_turns, key_of
-from replay.study.running.own_questions import own_table
+from replay.study.results import JudgedTurnKey, Results
+from replay.study.running.judged_turns import (
+    JudgedTurns,
+    Scored,
+    against_tables,
+    automatic_columns,
+    compare_with_run,
+    compare_with_scores,
+    judged_turns,
+)
 from replay.study.running.study_file import StudyFile
+from replay.study.running.task_fields import own_table
 from replay.study.tasks import StudyState
 
 
@@ -48,7 +55,7 @@ def study_numbers(
     Return the numbers of the study of *file* as it stands in *state*; with no judgement yet, nearly nothing.
 
     *results* are those of *state*, if they are at hand; *runs* those whose scores stand beside the people's,
-    with systems called as in the results (``renamed``). *against* are runs of the same systems and
+    with systems called as in the results (``rename_systems``). *against* are runs of the same systems and
     conversations, by name, whose turns nobody judged. With ``resamples=0`` there are no intervals.
 
     Raises:
@@ -129,7 +136,7 @@ def _agreement(
     judged: JudgedTurns, rated: Mapping[str, Sequence[RatedItem]], resamples: int, seed: int
 ) -> dict[str, RaterAgreement]:
     """By score; of the items that are *rated*, or else of what two raters gave to one turn."""
-    about = {key_of(record): record.recorded_conversation for record in judged.records}
+    about = {JudgedTurnKey.of(record): record.recorded_conversation for record in judged.records}
     found = {
         name: rater_agreement_of(
             rated.get(name)

@@ -14,12 +14,11 @@ from statistics import median
 from typing import Any
 
 from replay.statistics.people import HumanNumber
-from replay.study.assignment import is_for
 from replay.study.preset import Preset
-from replay.study.running.field_agreement import FieldAgreement, FieldDisagreement, field_agreement
 from replay.study.running.practice import is_wrong
 from replay.study.running.study_file import StudyFile
-from replay.study.tasks import Assignment, Judgement, Rater, StudyState, Task
+from replay.study.running.task_fields import FieldAgreement, FieldDisagreement, field_agreement
+from replay.study.tasks import Assignment, Judgement, Rater, StudyState, Task, is_for
 
 
 def display_value(value: str | int | float | HumanNumber | None) -> str:
@@ -164,7 +163,7 @@ def overview_of(
         seen: When each rater last did something, by number.
         resamples: Bootstrap resamples for intervals of agreement; 0 for no intervals.
     """
-    names = {one.id: one.name for one in state.raters}
+    names = state.names
     work = [one for one in state.assignments if state.tasks[one.task].practice is None]
     timed = [
         (one, judged)
@@ -219,27 +218,22 @@ def _standing(
     is_open = next((one for one in work if one.state == "open"), None)
     done = sum(one.state == "done" for one in work)
     seconds = [one.seconds for one in timed if one.seconds is not None]
-    if rater.left_at:
-        standing = "has left"
-    elif rater.stopped_at:
-        standing = "stopped: attention items"
-    elif rater.declined_at:
-        standing = "did not agree"
-    elif rater.finished_at:
-        standing = "done"
-    elif rater.failed_at:
-        standing = "failed practice"
-    elif rater.instructed_at is None:
-        standing = "not begun" if rater.consented_at is None else "has agreed"
-    elif file.study.practice is not None and rater.qualified_at is None:
-        standing = "practising"
-    elif is_open is not None:
-        standing = "at work"
-    else:
-        standing = "between tasks" if _waiting(rater, state, work) else "done"
+    practising = file.study.practice is not None and rater.qualified_at is None
+    stages = (
+        (rater.left_at, "has left"),
+        (rater.stopped_at, "stopped: attention items"),
+        (rater.declined_at, "did not agree"),
+        (rater.finished_at, "done"),
+        (rater.failed_at, "failed practice"),
+        (rater.instructed_at is None and rater.consented_at is None, "not begun"),
+        (rater.instructed_at is None, "has agreed"),
+        (practising, "practising"),
+        (is_open, "at work"),
+        (_waiting(rater, state, work), "between tasks"),
+    )
     return RaterStanding(
         rater=rater,
-        standing=standing,
+        standing=next((name for reached, name in stages if reached), "done"),
         done=done,
         set_aside=sum(one.state == "set-aside" for one in work),
         open_since=is_open.given_at if is_open else None,

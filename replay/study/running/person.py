@@ -22,7 +22,7 @@ from replay.core.errors import InputError, RunStoppedError
 from replay.core.logs import log_event
 from replay.core.uncancellable import in_thread
 from replay.study.presets.wording import TURN, WordingStudy, WordingTask
-from replay.study.running.phase import phase_of
+from replay.study.running.participation import phase_of
 from replay.study.running.start import find_study, open_study
 from replay.study.store import StudyStore
 from replay.users.user import Wording, WordingRequest, skip

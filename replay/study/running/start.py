@@ -1,7 +1,13 @@
-"""Finds a study by its file, its folder or its database; begins it, once; and opens it as it was then."""
+"""
+A study before it is gone through: written to start from, found, begun once, and opened as it was then.
+
+Studies to start from are commented study files with small data, with which they work at once.
+"""
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,11 +16,13 @@ import msgspec
 
 from replay import __version__
 from replay.core.conversation import Conversation
-from replay.core.errors import Fault, InputError, RunError, ScenarioError
+from replay.core.errors import Fault, InputError, RunError, ScenarioError, writing
+from replay.core.settings.faults import nearest
 from replay.datasets.loading import read_conversations
 from replay.results.run import Run
 from replay.scenario.part_builder import PartBuilder
-from replay.scenario.reading import add_lines
+from replay.scenario.reading import add_lines, read_scenario
+from replay.scenario.shipped import shipped_folder
 from replay.study.passages import with_unique_ids
 from replay.study.preset import Material
 from replay.study.running.practice import known_tasks
@@ -170,3 +178,73 @@ def check_unchanged(file: StudyFile, store: StudyStore) -> None:
             f'"{file.source}" has changed since its study began; people would be judging two things. Put it '
             f"back as it was, or begin another study with --db FILE ({store.path} stays as it is)"
         )
+
+
+FOLDER = Path(__file__).resolve().parents[1] / "starter"
+_MADE_RUN = "runs/small"
+_DATA = ("museum", "music")
+
+
+def starters() -> list[str]:
+    """Return the presets that a study can be started with, sorted."""
+    parts = ("common", "scenario", "talks", "wording_scenario")
+    return sorted(path.stem for path in FOLDER.glob("*.yaml") if path.stem not in parts)
+
+
+def write_starter(preset: str, folder: Path, run: Path | None = None) -> list[Path]:
+    """
+    Write a study of *preset* into *folder*; returns what was written.
+
+    A preset that judges runs gets *run*, a run's folder; without one, a small run is played with the
+    embedded system.
+
+    Raises:
+        InputError: there is no such preset, a file is there already, *run* is no run's folder or of no use,
+            or nothing can be written.
+    """
+    known = starters()
+    if preset not in known:
+        raise InputError(f'"{preset}" is not a preset{nearest(preset, known)} (there are {", ".join(known)})')
+    text = (FOLDER / f"{preset}.yaml").read_text("utf-8")
+    judges_run = _MADE_RUN in text
+    if run is not None:
+        if not judges_run:
+            raise InputError(f"--run: has no use; in {preset} people talk with systems, and judge no run")
+        if not (run / "run.db").is_file():
+            raise InputError(
+                f'--run: "{run}" is not the folder of a run; `replay run` prints its runs\' folders'
+            )
+        relative = Path(os.path.relpath(run.resolve(), folder.resolve())).as_posix()
+        text = text.replace(_MADE_RUN, json.dumps(relative))
+    own_scenario = FOLDER / f"{preset}_scenario.yaml"
+    parts = ["common"] if judges_run or own_scenario.exists() else ["talks", "common"]
+    files = {STUDY_FILE: text + "".join((FOLDER / f"{part}.yaml").read_text("utf-8") for part in parts)}
+    if own_scenario.exists():
+        files["scenario.yaml"] = own_scenario.read_text("utf-8")
+    practice = FOLDER / f"{preset}.jsonl"
+    if practice.exists():
+        files["practice.jsonl"] = practice.read_text("utf-8")
+    if run is None:
+        conversations = shipped_folder() / "conversations"
+        files["conversations.jsonl"] = "".join(
+            (conversations / f"{name}.jsonl").read_text("utf-8") for name in _DATA
+        )
+    plays = judges_run and run is None
+    if plays:
+        files["scenario.yaml"] = (FOLDER / "scenario.yaml").read_text("utf-8")
+    there = next(
+        (name for name in [*files, *(["runs/small"] if plays else [])] if (folder / name).exists()), None
+    )
+    if there is not None:
+        raise InputError(f'"{folder / there}" is there already; choose another folder')
+    written = [folder / name for name in files]
+    with writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, content in files.items():
+            (folder / name).write_bytes(content.encode())
+        if plays:
+            from replay.runs.launch import run as play  # what a run that waits for people has no use for
+
+            done = play(read_scenario(folder / "scenario.yaml"), runs=folder / "runs")
+            written.append(done.folder.rename(folder / _MADE_RUN))
+    return written

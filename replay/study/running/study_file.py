@@ -6,7 +6,7 @@ Read and checked as a scenario is: all faults at once, each with its line and ke
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -34,7 +34,12 @@ from replay.core.settings.yaml_lines import Lines, parse
 from replay.scenario.reading import add_lines, text_of
 from replay.scenario.sections import DataSection, SystemSection
 from replay.study.preset import Preset
-from replay.study.presets.names import PRESETS
+from replay.study.presets.compare import Compare
+from replay.study.presets.convqa import ConvQA
+from replay.study.presets.drift import DriftStudy
+from replay.study.presets.mahueval import MaHuEval
+from replay.study.presets.rating import Rating
+from replay.study.presets.wording import WordingStudy
 
 Ending = Literal["completed", "screened_out", "declined"]
 """How a person's part in a study ends: all done; no work for them, or items with known answers failed; no
@@ -341,3 +346,14 @@ def _value(node: yaml.Node | None, name: str) -> yaml.Node | None:
     """Return the node under the key *name* in the mapping *node*; None if there is none."""
     pairs = node.value if isinstance(node, yaml.MappingNode) else ()
     return next((value for key, value in pairs if key.value == name), None)
+
+
+PRESETS: Mapping[str, Callable[..., Preset]] = {
+    "mahueval": MaHuEval,
+    "convqa": ConvQA,
+    "rating": Rating,
+    "compare": Compare,
+    "drift": DriftStudy,
+    "wording": WordingStudy,
+}
+"""What makes each of its settings."""

@@ -15,16 +15,15 @@ from statistics import median
 from typing import NamedTuple
 
 from replay.core.errors import InputError
-from replay.study.assignment import is_for
 from replay.study.database import seconds_between
-from replay.study.running.own_questions import steps_of_task
-from replay.study.running.phase import is_pilot, tasks_now
+from replay.study.running.participation import is_pilot, tasks_now
 from replay.study.running.practice import Practice, PracticePosition
 from replay.study.running.study_file import StudyFile
 from replay.study.running.talking import OpenTalk, Talking
+from replay.study.running.task_fields import steps_of_task
 from replay.study.steps import Answer, Index, StudyStep, read_answer, written
 from replay.study.store import StudyStore
-from replay.study.tasks import Assignment, Judgement, Rater, StudyState, TalkTurn, Task
+from replay.study.tasks import Assignment, Judgement, Rater, StudyState, TalkTurn, Task, is_for
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,8 +17,8 @@ from replay.cli.serving.server import make_app
 from replay.core.adapter import ChatRequest
 from replay.core.conversation import Conversation
 from replay.core.errors import AdapterRefusedError
-from replay.web import app as web_app, server as web_server
-from replay.web.server import serve
+from replay.web import app as web_app
+from replay.web.app import serve
 from replay_adapters.chat.openai import OpenAIAdapter
 from replay_adapters.local.extractive import ExtractiveAdapter
 from replay_adapters.local.scripted import ScriptedAdapter
@@ -183,7 +183,7 @@ async def test_a_large_body_is_read_apart_from_the_event_loop(monkeypatch: pytes
 async def test_whoever_sends_too_slowly_is_sent_away(
     sent: str, limit: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(web_app if limit == "BODY_WITHIN_S" else web_server, limit, 0.05)
+    monkeypatch.setattr(web_app, limit, 0.05)
     async with served() as address, asyncio.timeout(PATIENCE_S):
         port = urlsplit(address).port
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -206,7 +206,7 @@ async def test_whoever_has_asked_is_not_sent_away(monkeypatch: pytest.MonkeyPatc
     call_later = loop.call_later
 
     def noted(delay_s: float, call: Any, *rest: Any) -> Any:
-        if delay_s == web_server.HEADERS_WITHIN_S:
+        if delay_s == web_app.HEADERS_WITHIN_S:
             due.append(lambda: call(*rest))
         return call_later(delay_s, call, *rest)
 

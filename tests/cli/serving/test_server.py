@@ -18,7 +18,7 @@ from replay import (
 )
 from replay.cli.serving.server import make_app
 from replay.core.errors import InputError
-from replay.web.server import serve
+from replay.web.app import serve
 from replay_adapters.local.extractive import ExtractiveAdapter
 from replay_adapters.local.scripted import ScriptedAdapter, ScriptedFault
 from tests.adapters.servers import running

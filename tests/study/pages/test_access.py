@@ -24,21 +24,6 @@ def database(quick_run, tmp_path):
     return begun(text, tmp_path)
 
 
-async def working(study, rater=1):
-    """A rater's browser that shows the first task, to be closed by the caller."""
-    browser = Browser(ClientSession(cookie_jar=CookieJar(unsafe=True)), study.address)
-    await browser.open(study.rater_link(rater))
-    await browser.send("/rate/begin")
-    return browser
-
-
-@asynccontextmanager
-async def at_work(study, rater=1):
-    browser = await working(study, rater)
-    async with browser.client:
-        yield browser
-
-
 # Links and cookies ---------------------------------------------------------------------------------------
 
 
@@ -77,7 +62,7 @@ async def test_one_rater_s_token_with_another_s_number_opens_nothing(database):
 
 
 async def test_a_rater_s_page_holds_no_token_and_no_other_rater(database):
-    async with served(database) as study, at_work(study) as browser:
+    async with served(database) as study, study.at_work(1) as browser:
         for token in (study.pages.access.rater_token(1), study.pages.access.owner_token):
             assert token not in browser.html
         assert "Ben" not in browser.text
@@ -90,7 +75,7 @@ async def test_a_rater_s_page_holds_no_token_and_no_other_rater(database):
 
 
 async def test_another_s_assignment_stays_as_it_is(database):
-    async with served(database) as study, at_work(study) as browser, at_work(study, 2) as other:
+    async with served(database) as study, study.at_work(1) as browser, study.at_work(2) as other:
         theirs = other.form("/rate/answer")["assignment"]
         assert theirs != browser.form("/rate/answer")["assignment"]
         await browser.send("/rate/answer", {"assignment": theirs, "rating": "1"})
@@ -101,7 +86,7 @@ async def test_another_s_assignment_stays_as_it_is(database):
 
 @pytest.mark.parametrize("number", ["", "x", "-1", "1.0", "١", "9" * 40, "\0", "1 OR 1"])
 async def test_an_assignment_that_is_none_does_nothing(database, number):
-    async with served(database) as study, at_work(study) as browser:
+    async with served(database) as study, study.at_work(1) as browser:
         await browser.send("/rate/answer", {"assignment": number, "rating": "1"})
 
         assert (browser.status, browser.heading) == (409, "Not saved")
@@ -122,7 +107,7 @@ async def test_an_assignment_that_is_none_does_nothing(database, number):
     ],
 )
 async def test_a_form_that_our_pages_do_not_send_keeps_nothing(database, changed, status):
-    async with served(database) as study, at_work(study) as browser:
+    async with served(database) as study, study.at_work(1) as browser:
         await browser.send("/rate/answer", {"rating": "1", **changed})
 
         assert browser.status == status
@@ -130,7 +115,7 @@ async def test_a_form_that_our_pages_do_not_send_keeps_nothing(database, changed
 
 
 async def test_what_cannot_be_a_form_is_refused_in_words(database):
-    async with served(database) as study, at_work(study) as browser:
+    async with served(database) as study, study.at_work(1) as browser:
         token = browser.form("/rate/answer")["form_token"]
         for kind, body, status in (
             ("application/json", b'{"form_token": ["x"]}', 415),
@@ -151,7 +136,7 @@ async def test_what_cannot_be_a_form_is_refused_in_words(database):
 
 async def test_a_comment_of_any_characters_is_kept_and_shown_harmless(database):
     comment = "<script>alert(1)</script> \0 \u202e 👩‍👩‍👧 \ud800".encode("utf-8", "replace").decode()
-    async with served(database) as study, at_work(study) as browser:
+    async with served(database) as study, study.at_work(1) as browser:
         await browser.send("/rate/answer", {"rating": "1", "comment": comment})
         assert browser.status == 200
         (kept,) = study.store.judgements().values()
@@ -166,7 +151,7 @@ async def test_a_page_is_only_looked_at(database, method):
     """A HEAD or a preview must not give a task."""
     async with (
         served(database) as study,
-        at_work(study) as browser,
+        study.at_work(1) as browser,
         browser.client.request(method, f"{study.address}/rate") as response,
     ):
         assert response.status == 405
@@ -184,7 +169,7 @@ async def test_a_page_is_only_looked_at(database, method):
     ],
 )
 async def test_other_names_and_other_sites_pages_are_sent_away(database, headers, status):
-    async with served(database) as study, at_work(study) as browser:
+    async with served(database) as study, study.at_work(1) as browser:
         form = browser.form("/rate/answer")
         sent = browser.client.post(
             f"{study.address}/rate/answer", data={**form, "rating": "1"}, headers=headers
@@ -217,7 +202,7 @@ def test_ever_new_addresses_fill_no_memory():
 
 async def test_whoever_tries_links_has_to_wait_and_nobody_else_has(database):
     """Behind a proxy all come from one address."""
-    async with served(database) as study, at_work(study) as browser, ClientSession() as client:
+    async with served(database) as study, study.at_work(1) as browser, ClientSession() as client:
         statuses = []
         for _ in range(25):
             async with client.get(f"{study.address}/rate", params={"token": "x"}) as response:
@@ -230,7 +215,7 @@ async def test_whoever_tries_links_has_to_wait_and_nobody_else_has(database):
 
 
 async def test_a_rater_who_never_stops_has_to_wait(database, monkeypatch):
-    async with served(database) as study, at_work(study) as browser:
+    async with served(database) as study, study.at_work(1) as browser:
         monkeypatch.setattr(
             study.pages.access, "_work", RequestRateLimit(at_once=2, per_s=1, clock=lambda: 0.0)
         )
@@ -315,7 +300,7 @@ async def test_with_https_before_it_cookies_are_sent_by_nothing_else(database):
 
 async def test_whoever_sends_a_form_too_slowly_is_told(database, monkeypatch):
     monkeypatch.setattr("replay.web.app.BODY_WITHIN_S", 0.05)
-    async with served(database) as study, at_work(study) as browser, asyncio.timeout(PATIENCE_S):
+    async with served(database) as study, study.at_work(1) as browser, asyncio.timeout(PATIENCE_S):
         never = asyncio.Event()
 
         async def slow():

@@ -7,16 +7,10 @@ from contextlib import contextmanager
 import pytest
 
 from replay.study.running.export import judgement_rows
-from tests.driving import until
-from tests.study.pages.test_in_chromium import go_on, heading, next_page, without_scripts
+from tests.driving import CSS, By, Keys, until
+from tests.study.pages.clicking import enter, go_on, heading, next_page, without_scripts
 from tests.study.serving import begun, served_aside
 
-pytest.importorskip("selenium", reason="selenium is not installed")
-
-from selenium.webdriver.common.by import By
-from selenium.webdriver.common.keys import Keys
-
-CSS = By.CSS_SELECTOR
 YES, NO = "1", "0"
 HOW_IT_CAME = """
 const [page] = performance.getEntriesByType("navigation")
@@ -35,8 +29,7 @@ def study(quick_run, tmp_path):
 @pytest.fixture
 def working(browser, study):
     """A browser on the first answer."""
-    browser.delete_all_cookies()
-    browser.get(study.rater_link(1))
+    enter(browser, study)
     go_on(browser)
     return browser
 

@@ -7,8 +7,8 @@ from html import unescape
 
 import pytest
 
-from replay.study.presets.names import PRESETS
-from replay.study.running.starter import write_starter
+from replay.study.running.start import write_starter
+from replay.study.running.study_file import PRESETS
 from replay.web.access import RequestRateLimit
 from tests.study.robot import go_on
 from tests.study.serving import begun, served

@@ -26,8 +26,7 @@ def full(store):
 async def test_an_answer_that_can_not_be_kept_stays_on_the_page_and_is_saved_later(quick_run, tmp_path):
     database = begun(f"name: check\npreset: {{rating: {{answers: 2}}}}\nruns: ['{quick_run}']\n", tmp_path)
     answer = {"rating": "0", "comment": "my own words " * 150}
-    async with served(database) as study, study.browser(study.rater_link(1)) as browser:
-        await browser.send("/rate/begin")
+    async with served(database) as study, study.at_work(1) as browser:
         with full(study.store):
             await browser.send("/rate/answer", answer)
             assert browser.status == 503
@@ -45,8 +44,7 @@ async def test_an_answer_that_can_not_be_kept_stays_on_the_page_and_is_saved_lat
 
 async def test_a_question_that_can_not_be_kept_is_not_sent_and_stays_there(chat, tmp_path):
     database = begun(study_file({"adapter": "extractive"}), tmp_path)
-    async with served(database) as study, study.browser(study.rater_link(1)) as browser:
-        await browser.send("/rate/begin")
+    async with served(database) as study, study.at_work(1) as browser:
         with full(study.store):
             await browser.send("/rate/talk/ask", {"question": "Where does the dog sleep? " * 38})
             assert "This was not sent: the server can't write to its disk" in unescape(browser.html)

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-
 import pytest
 
-from replay.study.presets.names import PRESETS
 from replay.study.running import study_file
-from replay.study.running.starter import write_starter
-from tests.driving import axe_script, dark, screen, serious, until
+from replay.study.running.start import write_starter
+from replay.study.running.study_file import PRESETS
+from tests.driving import CSS, By, Keys, axe_script, screen, until
+from tests.study.pages.clicking import (
+    enter,
+    every_look,
+    go_on,
+    heading,
+    next_page,
+    offline,
+    press,
+    select,
+    without_scripts,
+)
 from tests.study.pages.showcase import SPACED, Showcase
 from tests.study.serving import begun, served_aside
 
-pytest.importorskip("selenium", reason="selenium is not installed")
-
-from selenium.webdriver.common.by import By
-from selenium.webdriver.common.keys import Keys
-
-CSS = By.CSS_SELECTOR
 SCREENS = {"span": "Question 1", "two": "Which is better?", "words": "In your words"}
 
 
@@ -34,47 +37,10 @@ def study(tmp_path, monkeypatch):
 @pytest.fixture
 def working(browser, study):
     """A browser on the first screen of the first task."""
-    browser.delete_all_cookies()
-    browser.get(study.rater_link(1))
+    enter(browser, study)
     for _ in ("consent", "instructions"):
         go_on(browser)
     return browser
-
-
-def loaded(driver):
-    """Wait for the next page, which replaces the document that *driver* shows now."""
-    driver.execute_script("window.here = true")
-    return lambda: until(
-        driver, lambda d: d.execute_script("return !window.here && document.readyState === 'complete'")
-    )
-
-
-def press(driver, *keys):
-    """Type where the focus is."""
-    for key in keys:
-        driver.switch_to.active_element.send_keys(key)
-
-
-def next_page(driver, *keys):
-    wait = loaded(driver)
-    press(driver, *keys)
-    wait()
-
-
-def go_on(driver):
-    wait = loaded(driver)
-    driver.find_element(CSS, "main button.main").click()
-    wait()
-
-
-def end_talk(driver):
-    """Go on to the judging once the last question is answered."""
-    until(driver, lambda d: d.find_element(CSS, "#next button").text == "Go on")
-    go_on(driver)
-
-
-def heading(driver):
-    return driver.find_element(CSS, "main h2").text
 
 
 def focused(driver):
@@ -86,8 +52,7 @@ def first_answers(study):
 
 
 def test_keys_alone_go_through_a_study(browser, study):
-    browser.delete_all_cookies()
-    browser.get(study.rater_link(1))
+    enter(browser, study)
     assert focused(browser) == "Before you begin"
     next_page(browser, Keys.TAB, Keys.ENTER)
     assert focused(browser) == "What to do"
@@ -120,25 +85,6 @@ def test_going_back_shows_the_answer_and_a_change_counts(working, study):
     assert first_answers(study) == {"span": {"correct": 1, "kind": 0}}
     # What was not reached yet is no link; what was reached is one, also from an earlier screen.
     assert [one.tag_name for one in working.find_elements(CSS, "nav.steps > *")] == ["a", "a", "span"]
-
-
-def select(driver, selector, words):
-    """Select *words* in what *selector* finds, from text to text, through whatever markup is between."""
-    driver.execute_script(
-        """const within = document.querySelector(arguments[0]), range = new Range();
-        const at = within.textContent.indexOf(arguments[1]), end = at + arguments[1].length;
-        let read = 0;
-        const texts = document.createTreeWalker(within, NodeFilter.SHOW_TEXT);
-        while (texts.nextNode()) {
-          const node = texts.currentNode, next = read + node.length;
-          if (read <= at && at < next) range.setStart(node, at - read);
-          if (read < end && end <= next) range.setEnd(node, end - read);
-          read = next;
-        }
-        getSelection().removeAllRanges(); getSelection().addRange(range);""",
-        selector,
-        words,
-    )
 
 
 @pytest.mark.parametrize("way", ["key", "button"])
@@ -182,17 +128,11 @@ def test_an_empty_form_is_not_sent_and_its_first_question_has_the_focus(working,
 
 def test_where_the_server_is_gone_the_page_stays_and_the_second_try_counts_once(working, study):
     press(working, "1", "2")
-    network = {"offline": True, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
-    working.execute_cdp_cmd("Network.enable", {})
-    working.execute_cdp_cmd("Network.emulateNetworkConditions", network)
-    try:
+    with offline(working):
         press(working, Keys.ENTER)
         told = until(working, lambda d: d.find_element(CSS, "[role=alert]"))
         assert "Nothing is lost" in told.text
         assert working.find_element(CSS, "input[name=kind]:checked").get_attribute("value") == "0"
-    finally:
-        working.execute_cdp_cmd("Network.emulateNetworkConditions", {**network, "offline": False})
-        working.execute_cdp_cmd("Network.disable", {})
     working.get_log("browser")  # that nothing was reached
     next_page(working, Keys.ENTER)
     assert heading(working) == "Which is better?"
@@ -212,15 +152,6 @@ def test_keys_are_shown_and_can_be_turned_off(working):
     working.find_element(CSS, "main h2").click()
     press(working, "1")
     assert working.find_elements(CSS, "input[name=correct]:checked")
-
-
-@contextmanager
-def without_scripts(driver):
-    driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
-    try:
-        yield
-    finally:
-        driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
 
 
 def test_everything_works_without_scripts(browser, study):
@@ -347,8 +278,7 @@ def test_axe_finds_nothing_serious_on_any_screen_light_dark_or_on_a_phone(browse
         if problems := every_look(browser, script):
             found[name] = problems
 
-    browser.delete_all_cookies()
-    browser.get(study.rater_link(1))
+    enter(browser, study)
     for name in ("consent", "instructions"):
         look(name)
         go_on(browser)
@@ -391,8 +321,7 @@ def test_axe_finds_nothing_serious_on_the_first_screens_of_each_preset(browser, 
     text = (tmp_path / "study.yaml").read_text("utf-8").replace("pass_mark: 0.6", "pass_mark: 0")
     found = {}
     with served_aside(begun(f"{text}\nlimits: {{between_messages_s: 0}}\n", tmp_path)) as study:
-        browser.delete_all_cookies()
-        browser.get(study.rater_link(1))
+        enter(browser, study)
         seen = set()
         for _ in range(16):
             kind = heading(browser) + " and answers" * bool(browser.find_elements(CSS, "#talk .answer"))
@@ -413,19 +342,6 @@ def test_axe_finds_nothing_serious_on_the_first_screens_of_each_preset(browser, 
     browser.get_log("browser")
     assert found == {}
     assert {"Before you begin", "What to do"} < seen
-
-
-def every_look(driver, script):
-    """What axe finds on the page in light, in dark, and on a phone; and whether it is too wide for that."""
-    driver.execute_script("for (const one of document.querySelectorAll('details')) one.open = true")
-    driver.execute_cdp_cmd("Runtime.evaluate", {"expression": script})
-    problems = serious(driver, None)
-    with dark(driver):
-        problems += serious(driver, ["color-contrast", "link-in-text-block"])
-    with screen(driver, 360):  # and here what depends on the width
-        problems += serious(driver, ["scrollable-region-focusable", "target-size", "color-contrast"])
-        wide = driver.execute_script("return document.documentElement.scrollWidth")
-    return problems + ([f"{wide} pixels wide"] if wide > 360 else [])
 
 
 def answered(driver, before):

@@ -23,8 +23,7 @@ async def test_fifty_raters_work_side_by_side(quick_run, tmp_path, each):
     statuses = Counter()
 
     async def work(study, rater):
-        async with study.browser(study.rater_link(rater)) as browser:
-            await browser.send("/rate/begin")
+        async with study.at_work(rater) as browser:
             while browser.heading == "Answer":
                 await browser.send("/rate/answer", {"rating": str(rater % 2)})
                 statuses[browser.status] += 1

@@ -22,9 +22,7 @@ def database(quick_run, tmp_path):
 
 
 async def rate(study, rater, ratings, comment=""):
-    async with study.browser(study.rater_link(rater)) as browser:
-        if browser.heading == "What to do":
-            await browser.send("/rate/begin")
+    async with study.at_work(rater) as browser:
         for rating in ratings:
             await browser.send("/rate/answer", {"rating": rating, "comment": comment})
         return browser.heading
@@ -119,8 +117,7 @@ async def test_erasing_takes_the_name_to_be_typed(database):
 
 
 async def test_a_rater_leaves_by_themselves_and_reads_that_they_can_pause(database):
-    async with served(database) as study, study.browser(study.rater_link(1)) as browser:
-        await browser.send("/rate/begin")
+    async with served(database) as study, study.at_work(1) as browser:
         assert "your link leads back to this place" in browser.html
         await browser.send("/rate/leave")
         assert browser.heading == "You have left this study"

@@ -34,8 +34,7 @@ async def test_what_is_done_goes_to_others_and_counts_no_more(database):
         assert len(study.store.state().done) == 1
         await ann.open("/rate")
         assert ann.heading == "Done", "it doesn't come back to whom it was taken from"
-        async with study.browser(study.rater_link(2)) as ben:
-            await ben.send("/rate/begin")
+        async with study.at_work(2) as ben:
             await rate(ben, 0)
             assert ben.heading == "Done"
         assert {(one.task, one.rater) for one in study.store.state().done} == {(1, 2), (2, 1)}
@@ -55,8 +54,7 @@ async def test_what_is_open_can_be_given_to_somebody_by_name(database):
         await ann.open("/rate")
         await rate(ann, 1)
         assert ann.heading == "Done"
-        async with study.browser(study.rater_link(2)) as ben:
-            await ben.send("/rate/begin")
+        async with study.at_work(2) as ben:
             await rate(ben, 1)
             assert ben.heading == "Done"
         assert (open_one.task, 2) in {(one.task, one.rater) for one in study.store.state().done}

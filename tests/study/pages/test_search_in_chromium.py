@@ -4,25 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from tests.driving import axe_script, dark, screen, serious, until
+from tests.driving import CSS, Keys, axe_script, dark, screen, serious, until
+from tests.study.pages.clicking import end_talk, enter
 from tests.study.pages.pets import pets_study
-from tests.study.pages.test_in_chromium import end_talk
 from tests.study.serving import served_aside
-
-pytest.importorskip("selenium", reason="selenium is not installed")
-
-from selenium.webdriver.common.by import By
-from selenium.webdriver.common.keys import Keys
-
-CSS = By.CSS_SELECTOR
 
 
 @pytest.fixture
 def judging(browser, tmp_path):
     """A browser on the screen of the first turn, and its study."""
     with served_aside(pets_study(tmp_path)) as pets:
-        browser.delete_all_cookies()
-        browser.get(pets.rater_link(1))
+        enter(browser, pets)
         browser.find_element(CSS, "main button.main").click()
         until(browser, lambda d: d.find_element(CSS, "#question")).send_keys("Who barks?")
         browser.find_element(CSS, ".say button").click()

@@ -9,7 +9,7 @@ import pytest
 from aiohttp import web
 
 from tests.adapters.servers import answering, unused_address
-from tests.study.pages.talking import SCRIPTED, begin, said, scripted, turns
+from tests.study.pages.talking import SCRIPTED, begin, in_talk, said, scripted, turns
 from tests.study.serving import begun, served
 from tests.study.talks import answered, ask, http_system, study_file
 from tests.waiting import until_async
@@ -18,9 +18,7 @@ pytestmark = pytest.mark.usefixtures("chat")
 
 
 async def test_a_talk_with_the_embedded_system_ends_by_itself_and_is_then_judged(tmp_path):
-    database = begun(study_file({"adapter": "extractive"}), tmp_path)
-    async with served(database) as study, study.browser(study.rater_link(1)) as browser:
-        await begin(browser)
+    async with in_talk(tmp_path, {"adapter": "extractive"}) as (study, browser):
         assert "You know nothing of these pets." in browser.html
         assert "Question 1. You ask 1 to 2 in all" in browser.html
 
@@ -42,9 +40,7 @@ async def test_a_talk_with_the_embedded_system_ends_by_itself_and_is_then_judged
 
 
 async def test_the_person_ends_a_talk_when_enough_was_asked(tmp_path):
-    database = begun(study_file(SCRIPTED, preset={"fewest": 2, "most": 3}), tmp_path)
-    async with served(database) as study, study.browser(study.rater_link(1)) as browser:
-        await begin(browser)
+    async with in_talk(tmp_path, SCRIPTED, preset={"fewest": 2, "most": 3}) as (study, browser):
         await ask(study, browser, "Where?")
         assert "/rate/talk/end" not in browser.html
         form = browser.form("/rate/talk/ask")
@@ -70,12 +66,9 @@ async def test_the_history_goes_along_with_each_question(tmp_path):
         asked.append(body)
         return web.json_response({"answer": f"answer {len(asked)}"})
 
-    async with answering(answer) as address:
-        database = begun(study_file(http_system(address)), tmp_path)
-        async with served(database) as study, study.browser(study.rater_link(1)) as browser:
-            await begin(browser)
-            await ask(study, browser, "Where?")
-            await ask(study, browser, "Since when?")
+    async with answering(answer) as address, in_talk(tmp_path, http_system(address)) as (study, browser):
+        await ask(study, browser, "Where?")
+        await ask(study, browser, "Since when?")
     assert asked == [
         {"question": "Where?", "history": []},
         {"question": "Since when?", "history": [{"question": "Where?", "answer": "answer 1"}]},
@@ -90,27 +83,24 @@ async def test_the_page_comes_back_at_once_and_says_that_an_answer_is_waited_for
         await go.wait()
         return web.json_response({"answer": "At last."})
 
-    async with answering(answer) as address:
-        database = begun(study_file(http_system(address)), tmp_path)
-        async with served(database) as study, study.browser(study.rater_link(1)) as browser:
-            await begin(browser)
-            await browser.send("/rate/talk/ask", {"question": "Where?"})
+    async with answering(answer) as address, in_talk(tmp_path, http_system(address)) as (study, browser):
+        await browser.send("/rate/talk/ask", {"question": "Where?"})
 
-            assert "The system is answering" in browser.html
-            assert '<noscript><meta http-equiv="refresh"' in browser.html
-            assert "/rate/talk/ask" not in browser.html
-            await arrived.wait()
-            state = "/rate/talk/state?assignment=1"
-            await browser.open(state)
-            assert browser.html == '{"waiting": true, "slow": false}'
-            async with study.browser(study.rater_link(2)) as other:
-                await other.open(state)  # somebody else's
-                assert other.html == '{"waiting": false, "slow": false}'
-            go.set()
-            await answered(study, browser)
-            assert said(browser) == ["Where?", "At last."]
-            await browser.open(state)
-            assert browser.html == '{"waiting": false, "slow": false}'
+        assert "The system is answering" in browser.html
+        assert '<noscript><meta http-equiv="refresh"' in browser.html
+        assert "/rate/talk/ask" not in browser.html
+        await arrived.wait()
+        state = "/rate/talk/state?assignment=1"
+        await browser.open(state)
+        assert browser.html == '{"waiting": true, "slow": false}'
+        async with study.browser(study.rater_link(2)) as other:
+            await other.open(state)  # somebody else's
+            assert other.html == '{"waiting": false, "slow": false}'
+        go.set()
+        await answered(study, browser)
+        assert said(browser) == ["Where?", "At last."]
+        await browser.open(state)
+        assert browser.html == '{"waiting": false, "slow": false}'
 
 
 async def test_a_click_sent_twice_a_second_tab_and_a_page_loaded_anew_ask_once(tmp_path):
@@ -150,9 +140,7 @@ async def test_a_click_sent_twice_a_second_tab_and_a_page_loaded_anew_ask_once(t
 
 
 async def test_two_tabs_that_send_the_same_turn_ask_one_of_them(tmp_path):
-    database = begun(study_file(SCRIPTED, preset={"most": 3}), tmp_path)
-    async with served(database) as study, study.browser(study.rater_link(1)) as browser:
-        await begin(browser)
+    async with in_talk(tmp_path, SCRIPTED, preset={"most": 3}) as (study, browser):
         behind = browser.form("/rate/talk/ask")
         await ask(study, browser, "Where?")
         await browser.post("/rate/talk/ask", {**behind, "click": "a" * 32, "question": "And the cat?"})
@@ -168,9 +156,7 @@ async def test_two_tabs_that_send_the_same_turn_ask_one_of_them(tmp_path):
     ids=["empty", "long"],
 )
 async def test_a_question_that_can_t_be_asked_says_why(tmp_path, question, said):
-    database = begun(study_file(SCRIPTED, limits={"message_characters": 50}), tmp_path)
-    async with served(database) as study, study.browser(study.rater_link(1)) as browser:
-        await begin(browser)
+    async with in_talk(tmp_path, SCRIPTED, limits={"message_characters": 50}) as (study, browser):
         await browser.send("/rate/talk/ask", {"question": question})
         assert browser.status == 422
         assert said in browser.html
@@ -178,17 +164,13 @@ async def test_a_question_that_can_t_be_asked_says_why(tmp_path, question, said)
 
 
 async def test_a_line_break_is_one_character_as_the_page_counts_it(tmp_path):
-    database = begun(study_file(SCRIPTED, limits={"message_characters": 3}), tmp_path)
-    async with served(database) as study, study.browser(study.rater_link(1)) as browser:
-        await begin(browser)
+    async with in_talk(tmp_path, SCRIPTED, limits={"message_characters": 3}) as (study, browser):
         await ask(study, browser, "a\r\nb")
         assert turns(study) == [("a\nb", "In the kitchen.")]
 
 
 async def test_messages_come_no_faster_than_the_study_allows(tmp_path):
-    database = begun(study_file(SCRIPTED, limits={"between_messages_s": 3600}), tmp_path)
-    async with served(database) as study, study.browser(study.rater_link(1)) as browser:
-        await begin(browser)
+    async with in_talk(tmp_path, SCRIPTED, limits={"between_messages_s": 3600}) as (study, browser):
         await ask(study, browser, "Where?")
         await browser.send("/rate/talk/ask", {"question": "Since when?"})
         assert browser.status == 422
@@ -198,9 +180,7 @@ async def test_messages_come_no_faster_than_the_study_allows(tmp_path):
 
 
 async def test_a_supplied_opening_is_prefilled(tmp_path):
-    database = begun(study_file(SCRIPTED, preset={"opening": "Is there a dog?"}), tmp_path)
-    async with served(database) as study, study.browser(study.rater_link(1)) as browser:
-        await begin(browser)
+    async with in_talk(tmp_path, SCRIPTED, preset={"opening": "Is there a dog?"}) as (study, browser):
         assert ">Is there a dog?</textarea>" in browser.html
         await ask(study, browser, "Is there a cat?")
         assert turns(study)[0][0] == "Is there a cat?"
@@ -209,9 +189,7 @@ async def test_a_supplied_opening_is_prefilled(tmp_path):
 
 async def test_a_fixed_opening_is_asked_as_it_is(tmp_path):
     preset = {"opening": "Is there a dog?", "opening_fixed": True}
-    database = begun(study_file(SCRIPTED, preset=preset), tmp_path)
-    async with served(database) as study, study.browser(study.rater_link(1)) as browser:
-        await begin(browser)
+    async with in_talk(tmp_path, SCRIPTED, preset=preset) as (study, browser):
         assert re.search(r"<textarea[^>]* readonly>Is there a dog\?</textarea>", browser.html)
         await ask(study, browser, "Is there a cat?")
         assert turns(study)[0][0] == "Is there a dog?"
@@ -253,14 +231,12 @@ async def test_a_talk_that_was_given_back_under_way_is_gone_on_with_when_its_per
         return web.json_response({"answer": "Yes."})
 
     async with answering(answer) as address:
-        database = begun(study_file(http_system(address)), tmp_path)
-        async with served(database) as study, study.browser(study.rater_link(1)) as browser:
-            await begin(browser)
+        async with in_talk(tmp_path, http_system(address)) as (study, browser):
             await browser.send("/rate/talk/ask", {"question": "Where?"})
             await until_async(lambda: asked)
             study.store.end(1, "given-back", "idle")
         go.set()
-        async with served(database) as study, study.browser(study.rater_link(1)) as browser:
+        async with served(tmp_path / "study.db") as study, study.at_work(1) as browser:
             assert asked == ["Where?"]  # nobody waited for it
             assert browser.heading == "Conversation"
             await answered(study, browser)
@@ -276,17 +252,14 @@ async def test_of_somebody_who_withdraws_while_a_system_is_asked_nothing_is_kept
         await go.wait()
         raise web.HTTPBadRequest(text="my name is ann")
 
-    async with answering(refuse) as address:
-        database = begun(study_file(http_system(address)), tmp_path)
-        async with served(database) as study, study.browser(study.rater_link(1)) as browser:
-            await begin(browser)
-            await browser.send("/rate/talk/ask", {"question": "I am ann"})
-            await arrived.wait()
-            study.store.erase_rater(1)
-            go.set()
-            await until_async(lambda: not study.live._tasks)
-            assert not study.store.talks()
-            assert not study.store.events("ask-failed")
+    async with answering(refuse) as address, in_talk(tmp_path, http_system(address)) as (study, browser):
+        await browser.send("/rate/talk/ask", {"question": "I am ann"})
+        await arrived.wait()
+        study.store.erase_rater(1)
+        go.set()
+        await until_async(lambda: not study.live._tasks)
+        assert not study.store.talks()
+        assert not study.store.events("ask-failed")
 
 
 async def test_nothing_that_is_sent_says_which_system_it_is(tmp_path):

@@ -8,7 +8,7 @@ import pytest
 from aiohttp import web
 
 from tests.adapters.servers import answering, http, playing
-from tests.study.pages.talking import begin, scripted, turns
+from tests.study.pages.talking import begin, in_talk, scripted, turns
 from tests.study.serving import begun, served
 from tests.study.talks import answered, ask, http_system, study_file
 from tests.waiting import until_async
@@ -28,9 +28,7 @@ FAULTS = [
 @pytest.mark.parametrize(("fault", "words"), FAULTS, ids=[fault["kind"] for fault, _ in FAULTS])
 async def test_a_failure_is_shown_in_words_and_tried_again_when_the_person_says_so(tmp_path, fault, words):
     system = scripted({**fault, "depth": 2, "attempt": 1})
-    database = begun(study_file(system, ask={"timeout_s": 0.5, "attempts": 1}), tmp_path)
-    async with served(database) as study, study.browser(study.rater_link(1)) as browser:
-        await begin(browser)
+    async with in_talk(tmp_path, system, ask={"timeout_s": 0.5, "attempts": 1}) as (study, browser):
         await ask(study, browser, "Where?")
         await ask(study, browser, "Since when?")
         assert words in browser.html
@@ -58,16 +56,16 @@ BROKEN = {
 
 @pytest.mark.parametrize(("chunks", "outcome"), BROKEN.values(), ids=BROKEN)
 async def test_a_server_that_breaks_is_a_failure_in_words(tmp_path, chunks, outcome):
-    async with playing(*chunks) as address:
-        database = begun(study_file(http_system(address), ask={"backoff_s": 0}), tmp_path)
-        async with served(database) as study, study.browser(study.rater_link(1)) as browser:
-            await begin(browser)
-            await ask(study, browser, "Where?")
-            assert "The system could not answer." in browser.html
-            assert "zarquon" not in browser.html
-            (failed,) = study.store.talks(1)[1]
-            assert (failed.outcome, failed.answer) == (outcome, None)
-            assert failed.attempts in (1, 2)  # once more where that may help
+    async with (
+        playing(*chunks) as address,
+        in_talk(tmp_path, http_system(address), ask={"backoff_s": 0}) as (study, browser),
+    ):
+        await ask(study, browser, "Where?")
+        assert "The system could not answer." in browser.html
+        assert "zarquon" not in browser.html
+        (failed,) = study.store.talks(1)[1]
+        assert (failed.outcome, failed.answer) == (outcome, None)
+        assert failed.attempts in (1, 2)  # once more where that may help
 
 
 ODD = {
@@ -86,28 +84,24 @@ async def test_an_odd_answer_is_kept_and_the_talk_goes_on_with_it(tmp_path, text
         asked.append(await request.json())
         return web.json_response({"answer": text})
 
-    async with answering(answer) as address:
-        database = begun(study_file(http_system(address), preset={"most": 3}), tmp_path)
-        async with served(database) as study, study.browser(study.rater_link(1)) as browser:
-            await begin(browser)
-            await ask(study, browser, "Where?")
-            await ask(study, browser, "Since when?")
-            assert "Question 3. You ask" in browser.html
-            assert len(browser.html) < 250_000
-            assert not set("\x00\u202e\ud83d") & set(browser.html)
-            assert "<img" not in browser.html
-            kept = text if kept is None else kept
-            assert turns(study) == [("Where?", kept), ("Since when?", kept)]
-            assert asked[1]["history"] == [{"question": "Where?", "answer": kept}]
+    async with (
+        answering(answer) as address,
+        in_talk(tmp_path, http_system(address), preset={"most": 3}) as (study, browser),
+    ):
+        await ask(study, browser, "Where?")
+        await ask(study, browser, "Since when?")
+        assert "Question 3. You ask" in browser.html
+        assert len(browser.html) < 250_000
+        assert not set("\x00\u202e\ud83d") & set(browser.html)
+        assert "<img" not in browser.html
+        kept = text if kept is None else kept
+        assert turns(study) == [("Where?", kept), ("Since when?", kept)]
+        assert asked[1]["history"] == [{"question": "Where?", "answer": kept}]
 
 
 async def test_an_empty_answer_shows_as_one(tmp_path):
     system = {"adapter": "scripted", "settings": {"answers": [" ", "Yes."]}}
-    async with (
-        served(begun(study_file(system, preset={"most": 3}), tmp_path)) as study,
-        study.browser(study.rater_link(1)) as browser,
-    ):
-        await begin(browser)
+    async with in_talk(tmp_path, system, preset={"most": 3}) as (study, browser):
         await ask(study, browser, "Where?")
         assert "The answer is empty." in browser.html
         await ask(study, browser, "Where?")
@@ -115,9 +109,7 @@ async def test_an_empty_answer_shows_as_one(tmp_path):
 
 
 async def test_a_system_that_refuses_our_key_is_no_end_of_the_study(tmp_path):
-    database = begun(study_file(scripted({"kind": "refused", "status": 401})), tmp_path)
-    async with served(database) as study, study.browser(study.rater_link(1)) as browser:
-        await begin(browser)
+    async with in_talk(tmp_path, scripted({"kind": "refused", "status": 401})) as (study, browser):
         await ask(study, browser, "Where?")
         assert "The system could not answer." in browser.html
         assert [one["outcome"] for one in study.store.events("ask-failed")] == ["refused"]
@@ -183,9 +175,7 @@ async def test_a_session_that_does_not_open_is_tried_again_as_a_question_is(tmp_
 
 
 async def test_a_click_on_again_that_comes_late_doesn_t_ask_once_more(tmp_path):
-    database = begun(study_file(scripted({"kind": "bad-reply"})), tmp_path)
-    async with served(database) as study, study.browser(study.rater_link(1)) as browser:
-        await begin(browser)
+    async with in_talk(tmp_path, scripted({"kind": "bad-reply"})) as (study, browser):
         await ask(study, browser, "Where?")
         late = browser.form("/rate/talk/again")
         await browser.post("/rate/talk/again", late)
@@ -196,9 +186,10 @@ async def test_a_click_on_again_that_comes_late_doesn_t_ask_once_more(tmp_path):
 
 
 async def test_something_else_can_be_asked_in_the_place_of_what_failed(tmp_path):
-    database = begun(study_file(scripted({"kind": "bad-reply", "depth": 2, "attempt": 1})), tmp_path)
-    async with served(database) as study, study.browser(study.rater_link(1)) as browser:
-        await begin(browser)
+    async with in_talk(tmp_path, scripted({"kind": "bad-reply", "depth": 2, "attempt": 1})) as (
+        study,
+        browser,
+    ):
         await ask(study, browser, "Where?")
         await ask(study, browser, "What breaks it?")
         await browser.send("/rate/talk/take-back")
@@ -211,9 +202,7 @@ async def test_something_else_can_be_asked_in_the_place_of_what_failed(tmp_path)
 
 async def test_a_given_opening_that_fails_can_t_be_exchanged(tmp_path):
     preset = {"opening": "Is there a dog?", "opening_fixed": True}
-    database = begun(study_file(scripted({"kind": "bad-reply"}), preset=preset), tmp_path)
-    async with served(database) as study, study.browser(study.rater_link(1)) as browser:
-        await begin(browser)
+    async with in_talk(tmp_path, scripted({"kind": "bad-reply"}), preset=preset) as (study, browser):
         await ask(study, browser, "")
         assert "/rate/talk/take-back" not in browser.html
         await browser.post("/rate/talk/take-back", browser.form("/rate/talk/again"))
@@ -222,9 +211,7 @@ async def test_a_given_opening_that_fails_can_t_be_exchanged(tmp_path):
 
 async def test_a_talk_that_is_set_aside_is_counted_and_its_task_comes_up_for_another(tmp_path):
     broken = scripted({"kind": "bad-reply", "depth": 2})
-    database = begun(study_file(broken, broken), tmp_path)
-    async with served(database) as study, study.browser(study.rater_link(1)) as browser:
-        await begin(browser)
+    async with in_talk(tmp_path, broken, broken) as (study, browser):
         await ask(study, browser, "Where?")
         await ask(study, browser, "Since when?")
         await browser.send("/rate/talk/set-aside")
@@ -244,9 +231,7 @@ async def test_a_talk_that_is_set_aside_is_counted_and_its_task_comes_up_for_ano
 async def test_a_plug_ins_bug_is_this_questions_failure(tmp_path, caplog):
     (tmp_path / "mine.py").write_text("def answer(question, history):\n    return 1 / (len(question) - 4)\n")
     system = {"adapter": "python", "settings": {"target": "mine.py:answer"}}
-    database = begun(study_file(system), tmp_path)
-    async with served(database) as study, study.browser(study.rater_link(1)) as browser:
-        await begin(browser)
+    async with in_talk(tmp_path, system) as (study, browser):
         await ask(study, browser, "Who?")
         assert "The system could not answer." in browser.html
         assert "ZeroDivision" not in browser.html

@@ -6,19 +6,13 @@ import pytest
 
 from replay.core.errors import AdapterRefusedError
 from replay.study.running import talking
-from tests.driving import axe_script, dark, screen, serious, until
+from tests.driving import CSS, Keys, axe_script, until
 from tests.study import held
-from tests.study.pages.test_in_chromium import end_talk
+from tests.study.pages.clicking import end_talk, enter, every_look, offline
 from tests.study.serving import begun, served_aside
 from tests.study.talks import study_file
 from tests.viewer.runs import EVIL
 
-pytest.importorskip("selenium", reason="selenium is not installed")
-
-from selenium.webdriver.common.by import By
-from selenium.webdriver.common.keys import Keys
-
-CSS = By.CSS_SELECTOR
 SYSTEM = {"adapter": "python", "settings": {"target": "tests.study.held:answer"}}
 
 
@@ -40,8 +34,7 @@ def study(tmp_path, chat):
 @pytest.fixture
 def talk(browser, study):
     """A browser at the beginning of a talk."""
-    browser.delete_all_cookies()
-    browser.get(study.rater_link(1))
+    enter(browser, study)
     browser.find_element(CSS, "main button.main").click()
     until(browser, lambda d: d.find_element(CSS, "#question"))
     return browser
@@ -88,12 +81,9 @@ def test_the_page_says_when_it_takes_long_and_when_the_connection_is_lost(talk, 
     waits(talk)
     monkeypatch.setattr(talking, "SLOW_S", 0.0)
     until(talk, lambda d: waits(d).text.startswith("This takes longer than usual."))
-    talk.execute_cdp_cmd("Network.enable", {})
-    for offline, said in ((True, "The connection is lost"), (False, "This takes longer than usual.")):
-        conditions = {"offline": offline, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
-        talk.execute_cdp_cmd("Network.emulateNetworkConditions", conditions)
-        until(talk, lambda d, said=said: waits(d).text.startswith(said))
-    talk.execute_cdp_cmd("Network.disable", {})
+    with offline(talk):
+        until(talk, lambda d: waits(d).text.startswith("The connection is lost"))
+    until(talk, lambda d: waits(d).text.startswith("This takes longer than usual."))
     system.GO.set()
     until(talk, lambda d: texts(d, ".answer") == ["To one?"])
     talk.get_log("browser")
@@ -148,13 +138,7 @@ def test_axe_finds_nothing_serious_in_a_talk(talk, system, monkeypatch):
     found = {}
 
     def look(name):
-        talk.execute_cdp_cmd("Runtime.evaluate", {"expression": script})
-        problems = serious(talk, None)
-        with dark(talk):
-            problems += serious(talk, ["color-contrast", "link-in-text-block"])
-        with screen(talk, 360):
-            problems += serious(talk, None)
-        if problems:
+        if problems := every_look(talk, script):
             found[name] = problems
 
     look("first")

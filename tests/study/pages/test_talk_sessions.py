@@ -6,7 +6,7 @@ import pytest
 from aiohttp import web
 
 from tests.adapters.servers import answering
-from tests.study.pages.talking import SCRIPTED, begin, scripted, turns
+from tests.study.pages.talking import SCRIPTED, begin, in_talk, scripted, turns
 from tests.study.serving import begun, served
 from tests.study.talks import answered, ask, http_system, study_file
 from tests.waiting import until_async
@@ -40,9 +40,7 @@ async def test_where_the_system_keeps_the_history_each_talk_has_one_session(tmp_
 
 async def test_a_failure_that_may_stand_in_the_systems_history_sets_the_talk_aside(tmp_path):
     system = scripted({"kind": "bad-reply", "depth": 2}, history="server")
-    database = begun(study_file(system, preset={"most": 3}), tmp_path)
-    async with served(database) as study, study.browser(study.rater_link(1)) as browser:
-        await begin(browser)
+    async with in_talk(tmp_path, system, preset={"most": 3}) as (study, browser):
         await ask(study, browser, "Where?")
         await ask(study, browser, "Since when?")
 
@@ -62,9 +60,7 @@ async def test_a_failure_that_may_stand_in_the_systems_history_sets_the_talk_asi
 
 async def test_a_failure_that_did_not_reach_such_a_system_loses_nothing(tmp_path):
     fault = {"kind": "connection", "retryable": False, "depth": 2, "attempt": 1}
-    database = begun(study_file(scripted(fault, history="server")), tmp_path)
-    async with served(database) as study, study.browser(study.rater_link(1)) as browser:
-        await begin(browser)
+    async with in_talk(tmp_path, scripted(fault, history="server")) as (study, browser):
         await ask(study, browser, "Where?")
         await ask(study, browser, "Since when?")
         await browser.send("/rate/talk/again")
@@ -85,9 +81,7 @@ async def test_a_first_question_that_failed_is_asked_again_in_a_session_of_its_o
     async with answering(answer) as address:
         body = {"question": "{{question}}", "session": "{{session_id}}"}
         system = http_system(address, body=body, history="server")
-        database = begun(study_file(system), tmp_path)
-        async with served(database) as study, study.browser(study.rater_link(1)) as browser:
-            await begin(browser)
+        async with in_talk(tmp_path, system) as (study, browser):
             await ask(study, browser, "Where?")
             assert "No answer came" in browser.html
             await browser.send("/rate/talk/again")
@@ -99,9 +93,7 @@ async def test_a_first_question_that_failed_is_asked_again_in_a_session_of_its_o
 @pytest.mark.parametrize("history", ["client", "server"])
 async def test_a_talk_that_nobody_goes_on_with_has_its_session_closed(tmp_path, history):
     system = {**SCRIPTED, "settings": {**SCRIPTED["settings"], "history": history}}
-    database = begun(study_file(system, ask={"session_idle_s": 0.01}), tmp_path)
-    async with served(database) as study, study.browser(study.rater_link(1)) as browser:
-        await begin(browser)
+    async with in_talk(tmp_path, system, ask={"session_idle_s": 0.01}) as (study, browser):
         await ask(study, browser, "Where?")
         await until_async(lambda: not study.live._tasks)
         await browser.open("/rate")

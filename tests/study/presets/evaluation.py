@@ -76,9 +76,7 @@ def study(folder: Path, **settings: Any) -> Path:
 @asynccontextmanager
 async def at_work(study: Served, rater: int) -> AsyncIterator[Person]:
     """*rater*, who has read the instructions."""
-    async with study.browser(study.rater_link(rater)) as browser:
-        if browser.heading == "What to do":
-            await browser.send("/rate/begin")
+    async with study.at_work(rater) as browser:
         yield Person(study, browser, rater)
 
 

@@ -50,9 +50,7 @@ Says = Callable[[str, str], Mapping[str, str]]
 
 async def work(study: Served, rater: int, says: Says) -> list[str]:
     """*rater* works until there is nothing to do; returns each page as it came, markup and all."""
-    async with study.browser(study.rater_link(rater)) as browser:
-        if browser.heading == "What to do":
-            await browser.send("/rate/begin")
+    async with study.at_work(rater) as browser:
         pages = [browser.html]
         while 'action="/rate/answer"' in browser.html:
             await browser.send("/rate/answer", says(browser.heading, shown(browser)))
@@ -66,10 +64,6 @@ def shown(browser: Browser) -> str:
     main = re.sub("</?mark>", "", browser.html.partition("<main")[2])
     lines = (" ".join(line.split()) for line in unescape(re.sub(r"<[^>]*>", "\n", main)).splitlines())
     return "\n".join(line for line in lines if line)
-
-
-def results_of(study: Served):
-    return study.pages._flow.file.preset.results(study.store.state())
 
 
 def table_of(results, title: str) -> list[dict[str, object]]:

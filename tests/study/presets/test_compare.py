@@ -11,16 +11,11 @@ import numpy as np
 import pytest
 
 from replay.core.errors import InputError
-from replay.study.assignment import draw_number
 from replay.study.presets.compare_results import ComparedSides
 from replay.study.running.overview import overview_of
-from tests.study.presets.people import TELLTALE, animal_run, results_of, shown, study_text, table_of, work
+from replay.study.tasks import draw_number
+from tests.study.presets.people import TELLTALE, animal_run, shown, study_text, table_of, work
 from tests.study.serving import begun, served
-
-
-@pytest.fixture(scope="module")
-def heron(tmp_path_factory):
-    return animal_run(tmp_path_factory.mktemp("runs"))
 
 
 def answers_shown(text: str) -> tuple[str, str]:
@@ -54,7 +49,7 @@ async def test_win_rates_and_the_place_are_counted_by_hand(heron, tmp_path):
     async with served(database) as study:
         await work(study, 1, longer)
         await work(study, 2, always_a)
-        results, state, compared = results_of(study), study.store.state(), compared_of(study)
+        results, state, compared = study.results, study.store.state(), compared_of(study)
 
     won = Counter()
     for assignment in state.done:
@@ -124,8 +119,7 @@ async def test_pages_are_blind_and_their_order_is_each_raters_own_and_stays(hero
 
     async with served(database) as study:
         pages = await work(study, 1, rater(1))
-        async with study.browser(study.rater_link(2)) as browser:
-            await browser.send("/rate/begin")
+        async with study.at_work(2) as browser:
             before = answers_shown(shown(browser))
     async with served(database) as study:  # begun anew, in the middle of a comparison
         async with study.browser(study.rater_link(2)) as browser:
@@ -145,7 +139,7 @@ async def test_three_policies_have_strengths(heron, tmp_path):
     )
     async with served(database) as study:
         await work(study, 1, longer)
-        results, compared = results_of(study), compared_of(study)
+        results, compared = study.results, compared_of(study)
 
     names = ["badger", "ferret", "marten"]
     wins = np.zeros((3, 3))
@@ -176,8 +170,7 @@ async def test_each_side_shows_its_own_history_and_shared_ones_are_shown_once(he
         tmp_path,
         "shared.db",
     )
-    async with served(own) as study, study.browser(study.rater_link(1)) as browser:
-        await browser.send("/rate/begin")
+    async with served(own) as study, study.at_work(1) as browser:
         while "Before A" not in browser.html:
             await browser.send("/rate/answer", {"choice": "tie"})
         assignment = study.store.assignments(1)[-1]
@@ -201,7 +194,7 @@ async def test_equal_answers_are_shown_to_nobody_and_counted(heron, tmp_path):
     async with served(database) as study:
         compared = list(compared_of(study).values())
         await work(study, 1, longer)
-        results = results_of(study)
+        results = study.results
 
     assert all(one.first.answers != one.second.answers for one in compared)
     assert {(one.different, one.same) for one in compared} == {(len(compared), 30 - len(compared))}
@@ -215,7 +208,7 @@ async def test_whole_conversations_are_compared(heron, tmp_path):
     )
     async with served(database) as study:
         pages = await work(study, 1, lambda heading, text: {"choice": "b"})
-        results, state = results_of(study), study.store.state()
+        results, state = study.results, study.store.state()
 
     assert len(pages) == 4
     assert pages[0].count('class="question"') == 20
@@ -240,7 +233,7 @@ async def test_two_runs_of_one_system_are_compared_as_systems(heron, changed_zeb
     text = study_text("compare", runs, "systems: [zebra (before), zebra (after)]", "comparisons: 5")
     async with served(begun(text, tmp_path)) as study:
         await work(study, 1, longer)
-        rows = table_of(results_of(study), "Which answers people prefer")
+        rows = table_of(study.results, "Which answers people prefer")
 
     assert {(row["first"], row["second"]) for row in rows} == {("zebra (after)", "zebra (before)")}
 
@@ -267,10 +260,9 @@ async def test_practice_shows_what_is_right(heron, tmp_path):
         study_text("compare", [str(heron)], "comparisons: 1")
         + "practice: {items: items.jsonl, pass_mark: 1}\n"
     )
-    async with served(begun(text, tmp_path)) as study, study.browser(study.rater_link(1)) as browser:
-        await browser.send("/rate/begin")
+    async with served(begun(text, tmp_path)) as study, study.at_work(1) as browser:
         assert answers_shown(shown(browser)) == ("She did.", "Ann Ito did.")
         await browser.send("/rate/answer", {"choice": "b"})
         assert "B says who." in browser.html
         await browser.send("/rate/practice")
-        assert not results_of(study).scores
+        assert not study.results.scores

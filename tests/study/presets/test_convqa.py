@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -92,9 +95,7 @@ def open_task(study: Served, rater: int) -> Task:
 
 async def ask_and_judge(study: Served, rater: int) -> str | None:
     """*rater* has the talk that comes next, and judges it as ``ASKERS`` says; returns its system."""
-    async with study.browser(study.rater_link(rater)) as browser:
-        if browser.heading == "What to do":
-            await browser.send("/rate/begin")
+    async with study.at_work(rater) as browser:
         if browser.heading != "Conversation":
             return None
         system = open_task(study, rater).system
@@ -105,6 +106,16 @@ async def ask_and_judge(study: Served, rater: int) -> str | None:
             assert "1999.\nIt" in browser.html
             await browser.send("/rate/answer", {"correct": str(correct)})
         return system
+
+
+@asynccontextmanager
+async def third_validates(folder: Path) -> AsyncIterator[tuple[Served, Browser]]:
+    """Both talks are done and judged by who asked, and the third rater begins to validate."""
+    async with served(convqa_study(folder)) as study:
+        for rater in (1, 2):
+            await ask_and_judge(study, rater)
+        async with study.at_work(3) as browser:
+            yield study, browser
 
 
 async def validate(browser: Browser, said) -> None:
@@ -118,9 +129,7 @@ async def validate(browser: Browser, said) -> None:
 
 async def validate_all(study: Served, rater: int, said) -> None:
     """*rater* validates whatever there is, as the lists of *said* by system say, the first one first."""
-    async with study.browser(study.rater_link(rater)) as browser:
-        if browser.heading == "What to do":
-            await browser.send("/rate/begin")
+    async with study.at_work(rater) as browser:
         while browser.heading == "Question 1 of 4":
             await validate(browser, said[open_task(study, rater).system].pop(0))
         assert browser.heading == "Done"
@@ -138,12 +147,15 @@ async def results(folder: Path):
         for one in study.store.assignments():
             talk = study.store.task(one.task).content.get("talk")
             assert talk is None or authors[talk] != one.rater, "nobody validates an own conversation"
-        return study.pages._flow.file.preset.results(study.store.state())
+        return study.results
 
 
-async def test_the_numbers_are_those_of_a_calculation_by_hand(tmp_path):
-    found = await results(tmp_path)
+@pytest.fixture(scope="module")
+def found(tmp_path_factory):
+    return asyncio.run(results(tmp_path_factory.mktemp("convqa")))
 
+
+def test_the_numbers_are_those_of_a_calculation_by_hand(found):
     by_system, agreement = found.tables
     rows = [[getattr(cell, "value", cell) for cell in row] for row in by_system.rows]
     # One: Q1 right, Q2 wrong, Q3 rightly declined, Q4 dropped. Two: Q1 wrongly declined, Q2 right, Q3 is
@@ -162,8 +174,7 @@ async def test_the_numbers_are_those_of_a_calculation_by_hand(tmp_path):
     ]
 
 
-async def test_each_person_and_the_majority_have_scores_of_the_turns(tmp_path):
-    found = await results(tmp_path)
+def test_each_person_and_the_majority_have_scores_of_the_turns(found):
     scores: dict = {}
     for one in found.scores:
         scores.setdefault((one.name, one.turn.system), {}).setdefault(one.turn.depth, []).append(one.value)
@@ -187,9 +198,7 @@ async def test_each_person_and_the_majority_have_scores_of_the_turns(tmp_path):
     assert all(one.timing.latency_s > 0 for one in found.records)
 
 
-async def test_the_conversations_become_data_that_other_systems_can_play(tmp_path):
-    found = await results(tmp_path)
-
+async def test_the_conversations_become_data_that_other_systems_can_play(found, tmp_path):
     gold = {
         one.metadata["study"]["system"]: {turn.question: turn.gold_answers for turn in one.turns}
         for one in found.data_set
@@ -228,7 +237,7 @@ async def test_nothing_is_the_majoritys_before_all_validators_have_come(tmp_path
         for rater in (1, 2):
             await ask_and_judge(study, rater)
         await validate_all(study, 3, {system: list(by) for system, by in VALIDATIONS.items()})
-        found = study.pages._flow.file.preset.results(study.store.state())
+        found = study.results
         assert {(one.name, one.rater) for one in found.scores} == {
             ("human_correct", "ann"),
             ("human_correct", "ben"),
@@ -255,59 +264,47 @@ async def test_a_talk_of_which_nothing_is_kept_becomes_no_data(tmp_path):
 
 
 async def test_an_answer_is_not_on_the_page_before_its_question_was_judged(tmp_path):
-    async with served(convqa_study(tmp_path)) as study:
-        for rater in (1, 2):
-            await ask_and_judge(study, rater)
-        async with study.browser(study.rater_link(3)) as browser:
-            await browser.send("/rate/begin")
-            answers = [answer for _, answer in TALKS[open_task(study, 3).system]]
-            for place, answer in enumerate(answers):
-                assert browser.heading == f"Question {place + 1} of 4"
-                for later in set(answers[place:]) - set(answers[:place]):
-                    assert f">{later}<" not in browser.html
-                for before in answers[:place]:
-                    assert f">{before}<" in browser.html, "earlier answers are the context"
-                await browser.send("/rate/answer", {"question": A})
-                assert browser.heading == f"Question {place + 1} of 4: the answer"
-                assert f">{answer}<" in browser.html
-                await browser.send("/rate/answer", {"correct": "1"})
+    async with third_validates(tmp_path) as (study, browser):
+        answers = [answer for _, answer in TALKS[open_task(study, 3).system]]
+        for place, answer in enumerate(answers):
+            assert browser.heading == f"Question {place + 1} of 4"
+            for later in set(answers[place:]) - set(answers[:place]):
+                assert f">{later}<" not in browser.html
+            for before in answers[:place]:
+                assert f">{before}<" in browser.html, "earlier answers are the context"
+            await browser.send("/rate/answer", {"question": A})
+            assert browser.heading == f"Question {place + 1} of 4: the answer"
+            assert f">{answer}<" in browser.html
+            await browser.send("/rate/answer", {"correct": "1"})
 
 
 async def test_a_question_that_was_judged_blind_stays_judged_so(tmp_path):
-    async with served(convqa_study(tmp_path)) as study:
-        for rater in (1, 2):
-            await ask_and_judge(study, rater)
-        async with study.browser(study.rater_link(3)) as browser:
-            await browser.send("/rate/begin")
-            asked = browser.form("/rate/answer")
-            ahead = {**asked, "click": "ahead", "step": "question-3", "question": A}
-            await browser.post("/rate/answer", ahead)  # by hand: no page leads there yet
-            assert int(asked["assignment"]) not in study.store.judgements()
-            await browser.open("/rate")
-            await browser.send("/rate/answer", {"question": A})
-            await browser.post("/rate/answer", {**asked, "click": "late", "question": V})
-            assert (browser.status, browser.heading) == (409, "Not saved")
-            (given,) = study.store.judgements(int(asked["assignment"]))[int(asked["assignment"])].values()
-            assert given.answer == {"question": A}
-            await browser.open(f"/rate/{asked['assignment']}/question-1")
-            assert "be changed any more" in browser.html
-            assert "<dd>Answerable: one span of the passage answers it</dd>" in browser.html
-            assert 'action="/rate/answer"' not in browser.html
+    async with third_validates(tmp_path) as (study, browser):
+        asked = browser.form("/rate/answer")
+        ahead = {**asked, "click": "ahead", "step": "question-3", "question": A}
+        await browser.post("/rate/answer", ahead)  # by hand: no page leads there yet
+        assert int(asked["assignment"]) not in study.store.judgements()
+        await browser.open("/rate")
+        await browser.send("/rate/answer", {"question": A})
+        await browser.post("/rate/answer", {**asked, "click": "late", "question": V})
+        assert (browser.status, browser.heading) == (409, "Not saved")
+        (given,) = study.store.judgements(int(asked["assignment"]))[int(asked["assignment"])].values()
+        assert given.answer == {"question": A}
+        await browser.open(f"/rate/{asked['assignment']}/question-1")
+        assert "be changed any more" in browser.html
+        assert "<dd>Answerable: one span of the passage answers it</dd>" in browser.html
+        assert 'action="/rate/answer"' not in browser.html
 
 
 async def test_a_span_has_to_stand_in_the_passage(tmp_path):
-    async with served(convqa_study(tmp_path)) as study:
-        for rater in (1, 2):
-            await ask_and_judge(study, rater)
-        async with study.browser(study.rater_link(3)) as browser:
-            await browser.send("/rate/begin")
-            await browser.send("/rate/answer", {"question": A})
-            await browser.send("/rate/answer", {"correct": "0"})
-            await browser.send("/rate/answer", {"span": "in the year 1999"})
-            assert browser.status == 422
-            assert "word for word" in browser.html
-            await browser.send("/rate/answer", {"span": "in 1999.\r\nIt was"})
-            assert browser.heading == "Question 2 of 4"
+    async with third_validates(tmp_path) as (_, browser):
+        await browser.send("/rate/answer", {"question": A})
+        await browser.send("/rate/answer", {"correct": "0"})
+        await browser.send("/rate/answer", {"span": "in the year 1999"})
+        assert browser.status == 422
+        assert "word for word" in browser.html
+        await browser.send("/rate/answer", {"span": "in 1999.\r\nIt was"})
+        assert browser.heading == "Question 2 of 4"
 
 
 async def test_who_has_nothing_to_do_waits_for_talks_that_are_not_done(tmp_path):
@@ -320,8 +317,7 @@ async def test_who_has_nothing_to_do_waits_for_talks_that_are_not_done(tmp_path)
 
 
 async def test_each_topic_has_every_system_equally_often_and_nobody_asks_about_a_passage_they_know(tmp_path):
-    database = convqa_study(tmp_path, raters="6", settings="conversations: 2", topics=2)
-    async with served(database) as study:
+    async with served(convqa_study(tmp_path, raters="6", settings="conversations: 2", topics=2)) as study:
         # The last two come when the others already validate, and have seen the passages by then.
         for rater in (1, 2, 3, 4):
             assert await ask_and_judge(study, rater)
@@ -391,16 +387,14 @@ def with_practice(folder: Path, item) -> Path:
 
 async def test_a_qualification_is_passed_and_failed_on_the_screens_of_validation(tmp_path):
     async with served(with_practice(tmp_path, QUALIFICATION)) as study:
-        async with study.browser(study.rater_link(1)) as browser:
-            await browser.send("/rate/begin")
+        async with study.at_work(1) as browser:
             # A span may say more than the right one.
             await validate(browser, [(A, 1), (V,), (A, 0, "She lives in Rome."), (U,)])
             assert browser.heading == "Practice passed"
             assert "7 of 7 answers were right" in browser.html
             await browser.send("/rate/practice")
             assert browser.heading == "Conversation"
-        async with study.browser(study.rater_link(2)) as browser:
-            await browser.send("/rate/begin")
+        async with study.at_work(2) as browser:
             # One of seven: two screens were never reached, and one more was seen for nothing.
             await validate(browser, [(A, 0, "Ann"), (U,), (U,), (A, 1)])
             assert browser.heading == "Thank you"
@@ -410,8 +404,7 @@ async def test_a_qualification_is_passed_and_failed_on_the_screens_of_validation
 async def test_feedback_says_which_screens_were_not_reached(tmp_path):
     (tmp_path / "practice.jsonl").write_text(json.dumps(QUALIFICATION) + "\n")
     database = convqa_study(tmp_path, more="practice: {items: practice.jsonl}\n")
-    async with served(database) as study, study.browser(study.rater_link(1)) as browser:
-        await browser.send("/rate/begin")
+    async with served(database) as study, study.at_work(1) as browser:
         await validate(browser, [(A, 1), (V,), (U,), (U,)])
         assert browser.heading == "4 of 7 correct"
         rows = re.findall(r"<td>(.*?)</td><td>(.*?)</td>", browser.html)
@@ -423,8 +416,7 @@ async def test_feedback_says_which_screens_were_not_reached(tmp_path):
 async def test_what_was_answered_before_somebody_changed_their_mind_is_not_reached_any_more(tmp_path):
     (tmp_path / "practice.jsonl").write_text(json.dumps(QUALIFICATION) + "\n")
     database = convqa_study(tmp_path, more="practice: {items: practice.jsonl}\n")
-    async with served(database) as study, study.browser(study.rater_link(1)) as browser:
-        await browser.send("/rate/begin")
+    async with served(database) as study, study.at_work(1) as browser:
         await validate(browser, [(A, 1), (V,), (A, 0, "in Rome")])
         await browser.open(f"/rate/{study.store.assignments(1)[-1].id}/answer-3")
         await browser.send("/rate/answer", {"correct": "1"})

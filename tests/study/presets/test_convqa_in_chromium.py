@@ -8,16 +8,10 @@ import pytest
 
 from replay.core.conversation import Conversation, Passage, Turn
 from replay.datasets.native import write_native
-from tests.driving import axe_script, screen, serious, until
-from tests.study.pages.test_in_chromium import end_talk, go_on, heading, next_page, select
+from tests.driving import CSS, Keys, axe_script, screen, serious, until
+from tests.study.pages.clicking import end_talk, enter, go_on, heading, next_page, select
 from tests.study.serving import begun, served_aside
 
-pytest.importorskip("selenium", reason="selenium is not installed")
-
-from selenium.webdriver.common.by import By
-from selenium.webdriver.common.keys import Keys
-
-CSS = By.CSS_SELECTOR
 TEXT = "The dog sleeps in the kitchen. The cat sleeps on the roof of the  barn.\nRex was born in 1999."
 QUESTIONS = ("Where does the dog sleep?", "Where does the cat sleep?")
 
@@ -49,8 +43,7 @@ limits: {between_messages_s: 0}
 
 def come(driver, study, rater, look=lambda driver: None):
     """*rater* comes, reads, and passes the practice; *look* at each of its screens."""
-    driver.delete_all_cookies()
-    driver.get(study.rater_link(rater))
+    enter(driver, study, rater)
     go_on(driver)
     assert heading(driver) == "Question 1 of 1"
     next_page(driver, "1", Keys.ENTER)
@@ -128,7 +121,7 @@ def test_a_conversation_is_had_judged_and_validated(browser, study):
     next_page(browser, "2", Keys.ENTER)
     assert heading(browser) == "Done"
 
-    found = study.pages._flow.file.preset.results(study.store.state())
+    found = study.results
     (about,) = found.data_set
     assert [turn.gold_answers for turn in about.turns] == [(given,), (span,)]
     accuracy = [one.value for one in found.scores if one.name == "human_accuracy"]

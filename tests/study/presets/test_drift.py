@@ -16,7 +16,6 @@ from tests.study.presets.people import (
     SYSTEMS,
     TELLTALE,
     animal_run,
-    results_of,
     shown,
     study_text,
     table_of,
@@ -25,11 +24,6 @@ from tests.study.presets.people import (
 from tests.study.serving import begun, served
 
 SCREEN = "One question, two conversations"
-
-
-@pytest.fixture(scope="module")
-def heron(tmp_path_factory):
-    return animal_run(tmp_path_factory.mktemp("runs"))
 
 
 @pytest.fixture(scope="module")
@@ -102,11 +96,10 @@ def by_hand(records, weights=None) -> dict[str, float | None]:
 
 async def test_a_census_gives_the_numbers_of_a_calculation_by_hand(zebra_alone, tmp_path):
     """All questions judged by two who agree: plain counts over the run's own records."""
-    database = begun(study_text("drift", [zebra_alone], "questions: 1000"), tmp_path)
-    async with served(database) as study:
+    async with served(begun(study_text("drift", [zebra_alone], "questions: 1000"), tmp_path)) as study:
         pages = await work(study, 1, says)
         await work(study, 2, says)
-        results = results_of(study)
+        results = study.results
 
     assert not [name for name in TELLTALE for page in pages if name in page.lower()]
     records = [record for record, _ in compared(zebra_alone)]
@@ -139,10 +132,9 @@ async def test_a_census_gives_the_numbers_of_a_calculation_by_hand(zebra_alone, 
 
 async def test_a_drawn_sample_stands_for_the_run_by_its_weights(heron, tmp_path):
     """Verdicts and depths are drawn evenly; each question weighs what its stratum has for each drawn one."""
-    database = begun(study_text("drift", [heron], "questions: 24"), tmp_path)
-    async with served(database) as study:
+    async with served(begun(study_text("drift", [heron], "questions: 24"), tmp_path)) as study:
         await work(study, 1, says)
-        results = results_of(study)
+        results = study.results
         questions = [msgspec.convert(t.content, DriftQuestion) for t in study.store.tasks().values()]
 
     met = defaultdict(list)
@@ -178,8 +170,7 @@ async def test_nothing_tells_of_a_rewording_before_the_question_is_judged_and_th
     database = begun(
         study_text("drift", [heron], "questions: 1000", "policies: [marten]", "window: 2"), tmp_path
     )
-    async with served(database) as study, study.browser(study.rater_link(1)) as browser:
-        await browser.send("/rate/begin")
+    async with served(database) as study, study.at_work(1) as browser:
         while True:
             assert browser.heading == SCREEN
             task = study.store.task(study.store.assignments(1)[-1].task)
@@ -223,7 +214,7 @@ async def test_who_can_not_say_has_no_vote_and_a_tie_is_undecided(heron, tmp_pat
 
         for number in answers:
             await work(study, number, rater(number))
-        results = results_of(study)
+        results = study.results
         questions = {t.id: msgspec.convert(t.content, DriftQuestion) for t in study.store.tasks().values()}
 
     total = table_of(results, "Drift verdicts against people")[-1]
@@ -257,15 +248,14 @@ ITEM = (
 async def test_practice_has_both_screens(heron, tmp_path):
     (tmp_path / "items.jsonl").write_text(ITEM)
     text = study_text("drift", [heron], "questions: 1") + "practice: {items: items.jsonl, pass_mark: 1}\n"
-    async with served(begun(text, tmp_path)) as study, study.browser(study.rater_link(1)) as browser:
-        await browser.send("/rate/begin")
+    async with served(begun(text, tmp_path)) as study, study.at_work(1) as browser:
         assert block(shown(browser), "Question") == "Where was she born?"
         await browser.send("/rate/answer", {"meaning": "changed"})
         assert "Where was Ann Ito born?" in browser.html
         await browser.send("/rate/answer", {"right": "1", "fluent": "0"})
         assert "She is Ann Ito in the first alone." in browser.html
         await browser.send("/rate/practice")
-        assert not results_of(study).scores
+        assert not study.results.scores
 
 
 def test_a_practice_item_without_a_rewording_has_nothing_right_of_it(heron, tmp_path):

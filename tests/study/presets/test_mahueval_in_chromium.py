@@ -10,21 +10,15 @@ import pytest
 from typer.testing import CliRunner
 
 from replay.cli import app
-from tests.driving import until
-from tests.study.pages.test_in_chromium import end_talk, go_on, press
+from tests.driving import CSS, Keys, until
+from tests.study.pages.clicking import end_talk, go_on, press
 from tests.study.presets.evaluation import QUESTIONS, study_text
 from tests.study.process import study_process
 from tests.study.running.test_killed_clicks import kept
 from tests.study.running.test_killed_talks import talk
 
-pytest.importorskip("selenium", reason="selenium is not installed")
-
-from selenium.webdriver.common.by import By
-from selenium.webdriver.common.keys import Keys
-
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="kills a process by signal")
 
-CSS = By.CSS_SELECTOR
 OWN_WAY = "Which animals did the valley use after the explosion?"
 """What Ann asks in the place of the second question that Ben asked about the railway."""
 SAID = {

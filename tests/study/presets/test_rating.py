@@ -14,13 +14,8 @@ from replay.core.errors import InputError, ReplayError
 from replay.results.run import Run
 from replay.study.presets.run_turns import draw_turns
 from tests.statistics.test_rater_agreement import cohen_kappa
-from tests.study.presets.people import TELLTALE, animal_run, results_of, study_text, work
+from tests.study.presets.people import TELLTALE, study_text, work
 from tests.study.serving import begun, served
-
-
-@pytest.fixture(scope="module")
-def heron(tmp_path_factory):
-    return animal_run(tmp_path_factory.mktemp("runs"))
 
 
 def answer_shown(text: str) -> str:
@@ -53,8 +48,7 @@ async def test_every_rater_is_given_the_same_drawn_answers(quick_run, tmp_path):
 
 async def test_a_click_that_comes_twice_counts_once(quick_run, tmp_path):
     database = begun(f"name: check\npreset: {{rating: {{answers: 2}}}}\nruns: ['{quick_run}']\n", tmp_path)
-    async with served(database) as study, study.browser(study.rater_link(1)) as browser:
-        await browser.send("/rate/begin")
+    async with served(database) as study, study.at_work(1) as browser:
         form = {**browser.form("/rate/answer"), "rating": "1"}
         await browser.post("/rate/answer", form)
         await browser.post("/rate/answer", form)
@@ -65,8 +59,7 @@ async def test_a_click_that_comes_twice_counts_once(quick_run, tmp_path):
 
 async def test_an_empty_form_is_shown_again_with_what_is_missing(quick_run, tmp_path):
     database = begun(f"name: check\npreset: rating\nruns: ['{quick_run}']\n", tmp_path)
-    async with served(database) as study, study.browser(study.rater_link(1)) as browser:
-        await browser.send("/rate/begin")
+    async with served(database) as study, study.at_work(1) as browser:
         await browser.send("/rate/answer")
 
         assert browser.status == 422
@@ -94,7 +87,7 @@ async def test_answers_that_raters_part_on_go_to_the_adjudicator_and_nothing_els
         await work(study, 1, lambda heading, text: {"rating": "1"})
         await work(study, 2, ben)
         await work(study, 3, cat)
-        results = results_of(study)
+        results = study.results
 
     assert sorted(map(answer_shown, cats_screens)) == sorted(bens_noes)
     assert not any("too short" in text for text in cats_screens)
@@ -125,9 +118,9 @@ async def test_three_raters_part_once_and_their_majority_is_final_until_somebody
     async with served(database) as study:
         for rater, rating in enumerate(("1", "0", "1"), start=1):
             await work(study, rater, lambda heading, text, rating=rating: {"rating": rating})
-            finals.append([s.value for s in results_of(study).scores if s.name == "final_rating"])
+            finals.append([s.value for s in study.results.scores if s.name == "final_rating"])
         pages = await work(study, 4, lambda heading, text: {"rating": "0"})
-        finals.append([s.value for s in results_of(study).scores if s.name == "final_rating"])
+        finals.append([s.value for s in study.results.scores if s.name == "final_rating"])
 
     assert finals == [[1], [None], [1], [0]]
     assert len(pages) == 2, "one answer to settle"
@@ -137,8 +130,7 @@ async def test_who_adjudicates_waits_until_the_others_are_done(heron, tmp_path):
     settings = ("answers: 2", "adjudicate: true", "adjudicator: cat")
     database = begun(study_text("rating", [heron], *settings, raters="[ann, ben, cat]"), tmp_path)
     headings = []
-    async with served(database) as study, study.browser(study.rater_link(3)) as cat:
-        await cat.send("/rate/begin")
+    async with served(database) as study, study.at_work(3) as cat:
         headings.append(cat.heading)
         for rater in (1, 2):
             await work(study, rater, lambda heading, text: {"rating": "1"})
@@ -162,7 +154,7 @@ async def test_without_a_name_somebody_who_has_not_rated_adjudicates_and_may_see
         await work(study, 2, lambda heading, text: {"rating": "0"})
         await work(study, 3, third)
         state = study.store.state()
-        final = [score.value for score in results_of(study).scores if score.name == "final_rating"]
+        final = [score.value for score in study.results.scores if score.name == "final_rating"]
 
     assert final == [0, 0]
     assert {one.rater for one in state.done if state.tasks[one.task].kind == "adjudicate"} == {3}
@@ -194,7 +186,7 @@ async def test_scales_part_above_a_distance_and_have_means(heron, tmp_path):
         await work(study, 1, lambda heading, text: {"fluency": "3", "covers": "1"})
         await work(study, 2, lambda heading, text: {"fluency": "2", "covers": "3"})
         await work(study, 3, cat)
-        scores = {(s.name, s.rater): s.value for s in results_of(study).scores}
+        scores = {(s.name, s.rater): s.value for s in study.results.scores}
 
     assert len(asked) == 1
     assert "How fluent" not in asked[0]
@@ -255,7 +247,7 @@ async def test_runs_are_told_apart_and_needed_no_more_once_the_study_has_begun(h
         shutil.rmtree(tmp_path / name)
     async with served(database) as study:
         await work(study, 1, lambda heading, text: {"rating": "1"})
-        results = results_of(study)
+        results = study.results
 
     systems = {(origin.system, origin.run): name for (name, _), origin in results.origins.items()}
     assert systems == {
@@ -337,7 +329,7 @@ async def test_whoever_settles_gets_each_criterion_that_any_of_all_raters_part_o
             assert asked == [], "as long as somebody has yet to rate it"
             await work(study, rater, rating_of(*said))
         await work(study, 5, eve)
-        finals = {one.name: one.value for one in results_of(study).scores if one.rater == "final"}
+        finals = {one.name: one.value for one in study.results.scores if one.rater == "final"}
 
     assert len(asked) == 1
     assert finals == {"final_fluent": 0, "final_covers": 1}
@@ -354,7 +346,7 @@ async def test_what_raters_part_on_later_is_settled_as_well(heron, tmp_path):
             await ann.open("/rate/1/rate")
             await ann.send("/rate/answer", {"fluent": "0", "covers": "1"})
         assert len(await work(study, 3, lambda heading, text: {"fluent": "0"})) == 2
-        finals = {one.name: one.value for one in results_of(study).scores if one.rater == "final"}
+        finals = {one.name: one.value for one in study.results.scores if one.rater == "final"}
 
     assert finals == {"final_fluent": 0, "final_covers": 1}
 
@@ -362,12 +354,10 @@ async def test_what_raters_part_on_later_is_settled_as_well(heron, tmp_path):
 async def test_nobody_waits_for_who_has_left_or_may_be_given_no_more(heron, tmp_path):
     settings = ("answers: 2", "adjudicate: true", "adjudicator: eve")
     text = study_text("rating", [heron], *settings, raters="[ann, ben, cat, dan, eve]")
-    database = begun(f"{text}limits: {{tasks_per_rater: 2}}\n", tmp_path)
-    async with served(database) as study:
+    async with served(begun(f"{text}limits: {{tasks_per_rater: 2}}\n", tmp_path)) as study:
         await work(study, 1, lambda heading, text: {"rating": "1"})
         await work(study, 2, lambda heading, text: {"rating": "0"})
         for rater in (3, 4):
-            async with study.browser(study.rater_link(rater)) as browser:
-                await browser.send("/rate/begin")
+            async with study.at_work(rater) as browser:
                 await browser.send("/rate/leave")
         assert len(await work(study, 5, lambda heading, text: {"rating": "1"})) == 3

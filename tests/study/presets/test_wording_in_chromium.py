@@ -10,16 +10,10 @@ import pytest
 from replay.study.running import person
 from replay.testing import wording_request
 from replay.users.user import build_user
-from tests.driving import axe_script, dark, screen, serious, until
-from tests.study.pages.test_in_chromium import go_on, heading, loaded
+from tests.driving import CSS, Keys, axe_script, screen, until
+from tests.study.pages.clicking import enter, every_look, go_on, heading, loaded, offline
 from tests.study.serving import begun, served_aside
 
-pytest.importorskip("selenium", reason="selenium is not installed")
-
-from selenium.webdriver.common.by import By
-from selenium.webdriver.common.keys import Keys
-
-CSS = By.CSS_SELECTOR
 TURN = "textarea[name=turn]"
 
 
@@ -50,8 +44,7 @@ class Run(threading.Thread):
 @pytest.fixture
 def waiting(browser, study):
     """A browser in which nobody has asked for anything yet."""
-    browser.delete_all_cookies()
-    browser.get(study.rater_link(1))
+    enter(browser, study)
     go_on(browser)
     assert heading(browser) == "Nothing to do just now"
     return browser
@@ -76,15 +69,9 @@ def test_a_turn_appears_by_itself_and_the_run_gets_what_was_written(waiting, stu
 def test_a_turn_is_skipped_by_a_button_of_its_own_and_counts_where_the_server_was_gone(waiting, study):
     run = Run(study, wording_request("refused"))
     turn_appears(waiting)
-    network = {"offline": True, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
-    waiting.execute_cdp_cmd("Network.enable", {})
-    waiting.execute_cdp_cmd("Network.emulateNetworkConditions", network)
-    try:
+    with offline(waiting):
         waiting.find_element(CSS, "button[name=way_out]").click()
         until(waiting, lambda d: "Nothing is lost" in d.find_element(CSS, "[role=alert]").text)
-    finally:
-        waiting.execute_cdp_cmd("Network.emulateNetworkConditions", {**network, "offline": False})
-        waiting.execute_cdp_cmd("Network.disable", {})
     waiting.get_log("browser")  # that nothing was reached
     # A message after all: the button that was pressed in vain is forgotten.
     waiting.find_element(CSS, TURN).send_keys("Can I still cancel it?")
@@ -123,11 +110,6 @@ def test_a_turn_fits_a_phone_and_a_desk(waiting, study):
 
 
 def test_axe_finds_nothing_serious_on_a_turn(waiting, study):
-    script = axe_script()
     Run(study, wording_request())
     turn_appears(waiting)
-    waiting.execute_script(script)
-    problems = serious(waiting, None)
-    with dark(waiting):
-        problems += serious(waiting, ["color-contrast", "link-in-text-block"])
-    assert problems == []
+    assert every_look(waiting, axe_script()) == []

@@ -7,7 +7,6 @@ import csv
 import pytest
 
 from replay.study.running.export import export_study
-from tests.study.presets.people import animal_run
 from tests.study.running.test_phase import form_of
 from tests.study.running.test_practice import rate
 from tests.study.serving import begun, served
@@ -54,9 +53,8 @@ async def test_items_are_given_judged_and_exported_like_all_others(quick_run, tm
     async with (
         served(database) as one,
         one.browser(one.owner_link) as owner,
-        one.browser(one.rater_link(1)) as ann,
+        one.at_work(1) as ann,
     ):
-        await ann.send("/rate/begin")
         await rate(ann, 1)
         assert ann.heading == "Done"
         await add(owner, "items", ITEMS)
@@ -67,8 +65,7 @@ async def test_items_are_given_judged_and_exported_like_all_others(quick_run, tm
         assert "When;\nthen?" in shown + ann.html
         await rate(ann, 0)
         assert ann.heading == "Done"
-        async with one.browser(one.rater_link(2)) as ben:
-            await ben.send("/rate/begin")
+        async with one.at_work(2) as ben:
             await rate(ben, 1, 1, 1)
             assert ben.heading == "Done"
         await owner.open("/owner/numbers")
@@ -79,19 +76,12 @@ async def test_items_are_given_judged_and_exported_like_all_others(quick_run, tm
     assert sum(row["system"] == "robin" for row in rows) == 4
 
 
-@pytest.fixture(scope="module")
-def two_systems(tmp_path_factory):
-    """The folder of a run of two systems; nobody writes to it."""
-    return animal_run(tmp_path_factory.mktemp("runs"))
-
-
-async def test_pairs_come_with_both_systems_names(two_systems, tmp_path):
-    database = study(two_systems, tmp_path, "compare: {comparisons: 1}")
+async def test_pairs_come_with_both_systems_names(heron, tmp_path):
+    database = study(heron, tmp_path, "compare: {comparisons: 1}")
     async with served(database) as one, one.browser(one.owner_link) as owner:
         await add(owner, "items", "question,a,b,system_a,system_b\nWho?,Ann.,Bea.,robin,wren\n")
         assert owner.status == 200, owner.html
-        async with one.browser(one.rater_link(1)) as ann:
-            await ann.send("/rate/begin")
+        async with one.at_work(1) as ann:
             pages = [ann.text]
             await ann.send("/rate/answer", {"choice": "a"})
             pages.append(ann.text)

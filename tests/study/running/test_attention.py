@@ -34,9 +34,8 @@ async def work(browser, known: str, other: str = "0"):
 async def test_one_stands_in_every_so_many_pieces_of_work_and_looks_like_them(quick_run, tmp_path):
     async with (
         served(attention_study(quick_run, tmp_path)) as study,
-        study.browser(study.rater_link(1)) as one,
+        study.at_work(1) as one,
     ):
-        await one.send("/rate/begin")
         met = await work(one, "1")
         assert sum(met) == 3
         work_before = [sum(not earlier for earlier in met[:n]) for n, known in enumerate(met) if known]
@@ -53,8 +52,7 @@ async def test_one_stands_in_every_so_many_pieces_of_work_and_looks_like_them(qu
 
 async def test_too_many_wrong_end_a_part_and_others_do_the_work_again(quick_run, tmp_path):
     async with served(attention_study(quick_run, tmp_path)) as study:
-        async with study.browser(study.rater_link(1)) as ann:
-            await ann.send("/rate/begin")
+        async with study.at_work(1) as ann:
             met = await work(ann, "0")
             assert sum(met) == 2, "the second wrong one is the last screen"
             assert ann.heading == "Thank you"
@@ -62,8 +60,7 @@ async def test_too_many_wrong_end_a_part_and_others_do_the_work_again(quick_run,
             done = [one.state for one in study.store.assignments(1)]
             assert done.count("discarded") == len(met) - 2
             assert study.store.state().done == []
-        async with study.browser(study.rater_link(2)) as ben:
-            await ben.send("/rate/begin")
+        async with study.at_work(2) as ben:
             await work(ben, "1")
             assert len(study.store.state().done) == 6, "all of it"
         async with study.browser(study.owner_link) as owner:
@@ -75,8 +72,7 @@ async def test_too_many_wrong_end_a_part_and_others_do_the_work_again(quick_run,
 
 async def test_without_a_stop_rule_they_are_only_counted(quick_run, tmp_path):
     database = attention_study(quick_run, tmp_path, "every: 2")
-    async with served(database) as study, study.browser(study.rater_link(1)) as ann:
-        await ann.send("/rate/begin")
+    async with served(database) as study, study.at_work(1) as ann:
         assert sum(await work(ann, "0")) == 3
         assert ann.heading == "Done"
         assert len(study.store.state().done) == 6
@@ -84,8 +80,7 @@ async def test_without_a_stop_rule_they_are_only_counted(quick_run, tmp_path):
 
 async def test_they_take_nothing_of_what_a_rater_may_do(quick_run, tmp_path):
     database = attention_study(quick_run, tmp_path, "every: 2", "limits: {tasks_per_rater: 4}\n")
-    async with served(database) as study, study.browser(study.rater_link(1)) as ann:
-        await ann.send("/rate/begin")
+    async with served(database) as study, study.at_work(1) as ann:
         met = await work(ann, "1")
         assert met.count(False) == 4
         assert met.count(True) >= 2
@@ -93,8 +88,7 @@ async def test_they_take_nothing_of_what_a_rater_may_do(quick_run, tmp_path):
 
 async def test_the_owner_can_discard_somebody_s_work(quick_run, tmp_path):
     database = attention_study(quick_run, tmp_path)
-    async with served(database) as study, study.browser(study.rater_link(1)) as ann:
-        await ann.send("/rate/begin")
+    async with served(database) as study, study.at_work(1) as ann:
         await work(ann, "1")
         async with study.browser(study.owner_link) as owner:
             await owner.post("/owner/discard", {**owner.form("/owner/discard"), "rater": "1"})

@@ -6,13 +6,12 @@ import asyncio
 import json
 
 import pandas as pd
-import pytest
 
 from replay.results.run import Run
 from replay.study.running.export import export_study
 from replay.viewer.static_report import write_report
 from tests.study.presets import test_compare, test_drift
-from tests.study.presets.people import animal_run, study_text, work
+from tests.study.presets.people import study_text, work
 from tests.study.serving import begun, served
 
 
@@ -28,11 +27,6 @@ def exported(text, says, folder):
     asyncio.run(play())
     export_study(database, folder / "out", resamples=20)
     return folder / "out"
-
-
-@pytest.fixture(scope="module")
-def heron(tmp_path_factory):
-    return animal_run(tmp_path_factory.mktemp("runs"))
 
 
 def test_preferences_stand_in_numbers_and_reports(heron, tmp_path):

@@ -9,7 +9,7 @@ import pytest
 
 from replay.core.errors import ScenarioError
 from replay.study.running.export import export_study
-from replay.study.running.starter import STUDY, starters, write_starter
+from replay.study.running.start import STUDY_FILE, starters, write_starter
 from replay.study.running.study_file import parse_study, read_study
 from tests.study.serving import begun, served
 
@@ -32,8 +32,7 @@ async def test_they_stand_on_the_only_screen_of_a_task(quick_run, tmp_path):
     own = {"own.clear": "3", "own.language": "Dutch"}
     async with served(database) as one:
         for rater in (1, 2):
-            async with one.browser(one.rater_link(rater)) as browser:
-                await browser.send("/rate/begin")
+            async with one.at_work(rater) as browser:
                 await browser.send("/rate/answer", {"rating": "1"})
                 assert browser.status == 422, "those that are required can't be left out"
                 for _ in range(2):
@@ -51,9 +50,7 @@ async def test_they_stand_on_the_only_screen_of_a_task(quick_run, tmp_path):
 
 
 async def test_they_come_last_where_a_task_has_several_screens(quick_run, tmp_path):
-    database = study(quick_run, tmp_path, "drift: {questions: 1}")
-    async with served(database) as one, one.browser(one.rater_link(1)) as browser:
-        await browser.send("/rate/begin")
+    async with served(study(quick_run, tmp_path, "drift: {questions: 1}")) as one, one.at_work(1) as browser:
         headings = []
         while 'action="/rate/answer"' in browser.html:
             headings.append(browser.heading)
@@ -70,8 +67,7 @@ async def test_practice_asks_what_it_knows_and_nothing_else(quick_run, tmp_path)
     item = {"question": "Who?", "answer": "Ann.", "gold_answer": "Ann", "rating": 1}
     (tmp_path / "practice.jsonl").write_text(json.dumps(item))
     database = study(quick_run, tmp_path, more="practice: {items: practice.jsonl}\n")
-    async with served(database) as one, one.browser(one.rater_link(1)) as browser:
-        await browser.send("/rate/begin")
+    async with served(database) as one, one.at_work(1) as browser:
         assert "own.clear" not in browser.html
 
 
@@ -79,7 +75,7 @@ async def test_practice_asks_what_it_knows_and_nothing_else(quick_run, tmp_path)
 def test_every_kind_of_study_takes_them(preset, quick_run, tmp_path):
     judges_run = preset in ("rating", "compare", "drift")
     write_starter(preset, tmp_path, quick_run if judges_run else None)
-    file = read_study(tmp_path / STUDY)
+    file = read_study(tmp_path / STUDY_FILE)
     again = parse_study(file.text + QUESTIONS, source="study.yaml", folder=tmp_path)
     assert list(again.study.questions) == ["clear", "language", "why"]
 

@@ -20,7 +20,7 @@ from replay.scenario.reading import read_scenario
 from replay.study.presets.wording import SKIP, TURN
 from replay.study.running import person
 from replay.study.running.flow import Flow
-from replay.study.running.phase import set_phase
+from replay.study.running.participation import set_phase
 from replay.study.running.start import open_study
 from replay.study.running.task_screens import StepScreen
 from replay.study.steps import WAY_OUT
@@ -88,8 +88,7 @@ def scenario(server, folder):
 @asynccontextmanager
 async def at_work(study):
     """The browser of a person who has begun."""
-    async with study.browser(study.rater_link(1)) as browser:
-        await browser.send("/rate/begin")
+    async with study.at_work(1) as browser:
         yield browser
 
 

@@ -18,9 +18,8 @@ async def both(served_study):
     """The owner's browser, and that of Ann, who has begun to work."""
     async with (
         served_study.browser(served_study.owner_link) as owner,
-        served_study.browser(served_study.rater_link(1)) as ann,
+        served_study.at_work(1) as ann,
     ):
-        await ann.send("/rate/begin")
         yield owner, ann
 
 

@@ -35,8 +35,7 @@ async def rate(browser: Browser, *ratings: int) -> None:
 async def test_practice_comes_first_and_in_order_with_what_was_right(quick_run, tmp_path):
     items = [item(1, question="First?", why="Because <b>so</b>."), item(0, question="Second?")]
     database = practice_study(quick_run, tmp_path, items, "pass_mark: 0.5")
-    async with served(database) as study, study.browser(study.rater_link(1)) as browser:
-        await browser.send("/rate/begin")
+    async with served(database) as study, study.at_work(1) as browser:
         assert "First?" in browser.html
         assert "Practice, 1 of 2" in browser.html
         await rate(browser, 0)
@@ -69,8 +68,7 @@ async def test_practice_comes_first_and_in_order_with_what_was_right(quick_run, 
 
 async def test_an_answer_stands_once_its_feedback_was_shown(quick_run, tmp_path):
     database = practice_study(quick_run, tmp_path, [item(1)])
-    async with served(database) as study, study.browser(study.rater_link(1)) as browser:
-        await browser.send("/rate/begin")
+    async with served(database) as study, study.at_work(1) as browser:
         late = {**browser.form("/rate/answer"), "rating": "1", "click": "late"}
         await rate(browser, 0)
         await browser.post("/rate/answer", late)
@@ -84,8 +82,7 @@ async def test_an_answer_stands_once_its_feedback_was_shown(quick_run, tmp_path)
 async def test_a_qualification_shows_nothing_and_is_failed_for_good_after_its_tries(quick_run, tmp_path):
     database = practice_study(quick_run, tmp_path, [item(1), item(0)], "tries: 2, feedback: false")
     async with served(database) as study:
-        async with study.browser(study.rater_link(1)) as browser:
-            await browser.send("/rate/begin")
+        async with study.at_work(1) as browser:
             await rate(browser, 1, 1)
             assert browser.heading == "Not passed yet"
             assert "1 of 2 answers were right; 80 % are needed" in browser.html
@@ -102,8 +99,7 @@ async def test_a_qualification_shows_nothing_and_is_failed_for_good_after_its_tr
             await browser.post("/rate/practice", {**again, "assignment": str(last)})
             assert browser.heading == "Thank you"
             assert len(study.store.assignments(1)) == 4
-        async with study.browser(study.rater_link(2)) as browser:
-            await browser.send("/rate/begin")
+        async with study.at_work(2) as browser:
             await rate(browser, 0, 0)
             await browser.send("/rate/practice")
             await rate(browser, 1, 0)
@@ -118,8 +114,7 @@ async def test_a_qualification_shows_nothing_and_is_failed_for_good_after_its_tr
 async def test_practice_takes_nothing_of_what_a_rater_may_do(quick_run, tmp_path):
     """The limit and the progress count work."""
     database = practice_study(quick_run, tmp_path, [item(1)], "feedback: false}\nlimits: {tasks_per_rater: 1")
-    async with served(database) as study, study.browser(study.rater_link(1)) as browser:
-        await browser.send("/rate/begin")
+    async with served(database) as study, study.at_work(1) as browser:
         await rate(browser, 1)
         await browser.send("/rate/practice")
         assert "0 done" in browser.html
@@ -132,8 +127,7 @@ async def test_practice_takes_nothing_of_what_a_rater_may_do(quick_run, tmp_path
 
 async def test_practice_goes_on_where_a_killed_server_left_it(quick_run, tmp_path):
     database = practice_study(quick_run, tmp_path, [item(1), item(1)])
-    async with served(database) as study, study.browser(study.rater_link(1)) as browser:
-        await browser.send("/rate/begin")
+    async with served(database) as study, study.at_work(1) as browser:
         await rate(browser, 1)
     async with served(database) as study, study.browser(study.rater_link(1)) as browser:
         assert browser.heading == "Correct"

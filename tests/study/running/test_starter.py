@@ -8,10 +8,8 @@ import pytest
 import yaml
 
 from replay.core.errors import InputError
-from replay.study.presets.names import PRESETS
-from replay.study.running.start import begin_study
-from replay.study.running.starter import starters, write_starter
-from replay.study.running.study_file import Study, read_study
+from replay.study.running.start import begin_study, starters, write_starter
+from replay.study.running.study_file import PRESETS, Study, read_study
 from tests.study.serving import served
 
 
@@ -19,12 +17,12 @@ def test_each_preset_has_a_starter():
     assert set(PRESETS) <= set(starters())
 
 
-@pytest.mark.parametrize(
-    "preset", [pytest.param(one, marks=pytest.mark.long) if one == "compare" else one for one in PRESETS]
-)
-async def test_each_starter_is_a_study_with_which_a_rater_can_begin(preset, tmp_path):
+@pytest.mark.parametrize("preset", PRESETS)
+async def test_each_starter_is_a_study_with_which_a_rater_can_begin(preset, quick_run, tmp_path):
+    """Of those that judge a run one plays it, as all of them do."""
     folder = tmp_path / "new" / "study"
-    written = await asyncio.to_thread(write_starter, preset, folder)
+    run = quick_run if preset in ("compare", "drift") else None
+    written = await asyncio.to_thread(write_starter, preset, folder, run)
     assert all(path.exists() for path in written)
     begin_study(read_study(folder / "study.yaml"), folder / "study.db")
     async with served(folder / "study.db") as study, study.browser(study.rater_link(1)) as browser:

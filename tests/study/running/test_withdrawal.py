@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from replay.study.database import seconds_between
-from replay.study.running import withdrawal
+from replay.study.running import participation
 from replay.study.running.flow import Flow
 from replay.study.running.start import open_study
 from replay.study.schema import make_study
@@ -72,7 +72,7 @@ def rate(flow, rater, rating="1", comment=""):
 
 def test_what_somebody_leaves_open_goes_to_others(flow):
     task = look(flow, 1).assignment.task
-    withdrawal.leave(flow.store, 1)
+    participation.leave(flow.store, 1)
 
     assert look(flow, 1).kind == "left"
     assert {rate(flow, 2).task, rate(flow, 2).task} == {1, 2}
@@ -83,8 +83,8 @@ def test_what_somebody_leaves_open_goes_to_others(flow):
 
 def test_whoever_is_let_back_goes_on_where_they_were(flow):
     before = look(flow, 1).assignment
-    withdrawal.leave(flow.store, 1)
-    withdrawal.let_back(flow.store, 1)
+    participation.leave(flow.store, 1)
+    participation.let_back(flow.store, 1)
 
     assert look(flow, 1).assignment.id == before.id
 
@@ -102,7 +102,7 @@ def test_what_nobody_looks_at_goes_to_others_and_back_if_it_is_free(flow, clock)
     assert second.task == first.task
     assert look(flow, 1).kind == "done", "somebody else has it now"
 
-    withdrawal.leave(flow.store, 2)
+    participation.leave(flow.store, 2)
     assert look(flow, 1).assignment.id == first.id
 
 
@@ -119,7 +119,7 @@ def test_progress_says_what_is_left_and_how_long_it_takes(flow, clock):
     rate(flow, 1)
     progress = look(flow, 1).progress
     assert (progress.done, progress.left, progress.minutes_left) == (1, 1, 30)
-    withdrawal.leave(flow.store, 2)
+    participation.leave(flow.store, 2)
 
 
 def test_a_clock_that_is_set_back_makes_no_time_below_zero(flow, clock):
@@ -234,5 +234,5 @@ def test_pages_of_an_erased_person_write_nothing(flow):
     erased = flow.store.rater(1)
     flow.consent(before)
     flow.begin(before)
-    withdrawal.leave(flow.store, 1)
+    participation.leave(flow.store, 1)
     assert flow.store.rater(1) == erased

@@ -1,9 +1,10 @@
 """
-How far a study's raters agree, and where they part, whatever the preset: in each field that people choose in,
-over the screens that two or more of them have answered.
+The fields of a study's screens, whatever the preset: questions of the study's own, and how far raters agree.
 
-Where tasks are one person's, as talks are, screens of two tasks are the same if they show the same: the same
-question after the same conversation, with the same answer and passages.
+The study's own questions stand on a task's only screen, else on one at its end. Agreement is that of each
+field that people choose in, over the screens that two or more of them have answered. Where tasks are one
+person's, as talks are, screens of two tasks are the same if they show the same: the same question after the
+same conversation, with the same answer and passages.
 """
 
 from __future__ import annotations
@@ -11,15 +12,15 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field as dataclass_field, replace
+from statistics import fmean
 
 from replay.scorers.scorer import SHARE
-from replay.statistics.people import HumanNumber, number_text
+from replay.statistics.people import HumanNumber, HumanTable, number_text
 from replay.statistics.rater_agreement import Level, RatedItem, disagreements
 from replay.statistics.rater_table import rater_agreement_of
-from replay.study.running.own_questions import steps_of_task
-from replay.study.running.study_file import StudyFile
-from replay.study.steps import Field, Option, StudyStep
-from replay.study.tasks import Assignment, StudyState
+from replay.study.running.study_file import Study, StudyFile
+from replay.study.steps import Answer, Field, Option, StudyStep, Value
+from replay.study.tasks import Assignment, StudyState, TalkTurn, Task
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,3 +136,72 @@ def field_agreement(
 
 def _labelled(option: Option) -> str:
     return option.label if option.meaning is None else f"{option.label} ({option.meaning})"
+
+
+STEP = "own"
+"""Their screen, where they have one."""
+_BEFORE = "own."
+"""Stands before their names, which a preset's fields may have, too."""
+
+
+def steps_of_task(
+    file: StudyFile, task: Task, turns: Sequence[TalkTurn], answers: Mapping[str, Answer]
+) -> Sequence[StudyStep]:
+    """Return the screens of *task*, the study's own questions with them, as far as *answers* decide them."""
+    steps = file.preset.steps(task, turns, answers)
+    fields = tuple(own_fields(file.study))
+    if not fields or not steps or (task.practice is not None and not task.attention):
+        return steps
+    if steps[0].alone:
+        return [replace(steps[0], fields=(*steps[0].fields, *fields))]
+    # Once all else is answered: the preset may have further screens until then.
+    if any(step.id not in answers for step in steps):
+        return steps
+    last = StudyStep(id=STEP, heading="A last question", blocks=steps[-1].blocks, fields=fields)
+    if len(fields) > 1:
+        last = replace(last, heading="A few last questions")
+    return [*steps, last]
+
+
+def own_fields(study: Study) -> list[Field]:
+    """Return what asks for the study's own questions."""
+    return [
+        Field.choice(
+            _BEFORE + name,
+            one.question,
+            one.scale or {choice: choice for choice in one.choices or ()},
+            required=one.required,
+            help=one.help,
+        )
+        for name, one in study.questions.items()
+    ]
+
+
+def own_table(study: Study, state: StudyState) -> HumanTable | None:
+    """Return what was answered to the study's own questions, by system; None where nothing was."""
+    given: dict[tuple[str, str], list[Value]] = defaultdict(list)
+    fields = own_fields(study)
+    for one in state.done:
+        said = {
+            name: v for judged in state.answers.get(one.id, {}).values() for name, v in judged.answer.items()
+        }
+        for field in fields:
+            if field.name in said:
+                given[field.name, state.tasks[one.task].system or "all"].append(said[field.name])
+    rows = []
+    for field in fields:
+        for (name, system), values in sorted(given.items()):
+            if name == field.name:
+                numbers = [value for value in values if isinstance(value, int)]
+                counted = Counter(values)
+                chosen = [f"{option.label}: {counted[option.value]}" for option in field.options]
+                mean = fmean(numbers) if numbers else None
+                rows.append((name.removeprefix(_BEFORE), system, len(values), mean, "; ".join(chosen)))
+    if not rows:
+        return None
+    return HumanTable(
+        title="The study's own questions",
+        columns=("question", "system", "answers", "mean", "chosen"),
+        rows=rows,
+        caption="Texts are in judgements.csv alone.",
+    )
