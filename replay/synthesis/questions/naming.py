@@ -66,7 +66,7 @@ def names_something(words: Sequence[Word], known: Vocabulary) -> bool:
     ):
         return False
     if any(word.is_literal and re.search("[A-Za-z]", word.text) for word in inside):
-        return True
+        return len(inside) > 1 or not (inside[0].text.isalpha() and inside[0].text.islower())
     head = words[noun_phrase(words, 0) - 1].low
     if head in _META:
         return False

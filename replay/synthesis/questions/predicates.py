@@ -45,6 +45,9 @@ _ON_CONDITION = re.compile(
     r"^(?P<what>\S+(?: \S+){0,9}?)"
     r" (?P<when>(?:only )?(?:when|if|once|whenever|as soon as) (?!possible)[^,;]{6,80})$"
 )
+_RESTRICTS = re.compile(r"\b(?:unless|while|except|if|when|until)\b", re.IGNORECASE)
+"""What says when something is so; a clause cut before it would say that it always is."""
+_ALSO = re.compile(r"\balso\b", re.IGNORECASE)
 _PARTICLES = word_set("to up down out off back away together") | {""}
 _USE_TO = re.compile(r"use (?P<what>[^,;]+?) to (?P<said>[a-z].+)$")
 
@@ -66,6 +69,13 @@ _ASKED_WITH = {
     "depend": "on", "rely": "on", "consist": "of", "refer": "to", "belong": "to", "apply": "to",
     "default": "to", "point": "to", "map": "to", "start": "with", "focus": "on",
 }  # fmt: skip
+_BY_THINGS = word_set(
+    """
+    identified triggered caused controlled determined protected replaced followed secured affected generated
+    defined limited separated powered driven enforced computed calculated preceded surrounded delimited
+    """
+)
+"""What things do as well as people: for the rest one would have to know whether to ask with "who"."""
 _NO_EFFECTS = word_set("have be seem remain need mean tend appear want")
 _SEVERAL = word_set("some few many most several both all each every any")
 _MEASURES = word_set(
@@ -105,6 +115,8 @@ class Source:
 
 def facts_of_clause(told: Clause, tail: str, source: Source) -> Iterator[DocumentFact]:
     """Yield what *told* answers; *tail* ends each question (" by default")."""
+    if told.is_cut and _RESTRICTS.search(source.sentence.text) and not _RESTRICTS.search(told.rest):
+        return
     if told.is_mine:
         yield from _of_mine(told, tail, source)
         return
@@ -127,10 +139,11 @@ def facts_of_clause(told: Clause, tail: str, source: Source) -> Iterator[Documen
         return
     if not told.is_negated:
         found = next(_of_being(told, ask), None) or next(_of_doing(told, ask), None)
-        if found is not None:
+        if found is not None and found.kind not in ("object", "effect"):
             yield found
-            if found.kind not in ("object", "effect"):
-                return
+            return
+        if found is not None and not _ALSO.search(source.sentence.text):
+            yield found
         if not tail and (found := _of_circumstance(told, ask)) is not None:
             yield found
             return
@@ -188,8 +201,9 @@ def _of_doing(told: Clause, ask: Callable[..., DocumentFact]) -> Iterator[Docume
     if last in _ASKED_OF and _is_object(rest):
         yield ask("object", f"What {does}?", framed=True)
     is_effect = last not in _NO_EFFECTS and "have to" not in told.verb and _is_object(rest)
-    is_name = told.subject[:1].isupper() and told.subject.isalpha()
-    if told.auxiliary != "did" and is_effect and not is_name:
+    # Of things without an article, "What does Redis do?" asks for all that is said of them.
+    is_one = told.subject.split()[0] in DETERMINERS or not told.subject.replace(" ", "").isalpha()
+    if told.auxiliary != "did" and is_effect and is_one:
         act = f"{gerund(last)} {rest}" if not before and len(rest.split()) <= LONGEST_ACT else ""
         yield ask("effect", f"What {told.auxiliary} {told.subject} do?", framed=True, act=act)
 
@@ -199,7 +213,7 @@ def _of_circumstance(told: Clause, ask: Callable[..., DocumentFact]) -> Document
     means = _BY_MEANS.match(told.predicate)
     if means is not None and _may_be_how(told, means["what"]):
         agent = re.match(r"by (?!\w+ing\b)", means["means"])
-        if agent is not None and told.auxiliary in BE and " " not in means["what"]:
+        if agent is not None and told.auxiliary in BE and means["what"] in _BY_THINGS:
             by = f"What {told.auxiliary} {told.subject} {means['what']} by?"
             return ask("object", by, short=means["means"][agent.end() :])
         if agent is None or not (told.auxiliary in BE or means["what"].startswith("be ")):

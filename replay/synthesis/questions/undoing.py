@@ -29,7 +29,7 @@ _PERSONS = word_set(
     """
 )
 _OWNED = re.compile(r"(?P<lead>.*)\bthe (?P<thing>[a-z -]+) of $")
-_JOINED = re.compile(r"^(?:What happens|What should I do) (?P<word>if|when|once) \{\}\?$")
+_JOINED = re.compile(r"^What (?:happens|should happen|should I do) (?P<word>if|when|once) \{\}\?$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,6 +9,7 @@ from replay.synthesis.questions.words import DETERMINERS, PREPOSITIONS, in_first
 LONGEST_WISH = 14
 """Words."""
 _NO_ACTS = word_set("be find see notice have get now")
+_WITH_IN = word_set("log sign check opt zoom plug type fill")
 _OFFERS = word_set("can should must need have may could")
 
 
@@ -17,6 +18,8 @@ def wish_of(said: str) -> str | None:
     words = said.split()
     first = words[0].lower()
     if verb(first, "base") is None or first in ("see", "learn", "summarize", "be", "avoid", "help"):
+        return None
+    if words[1:2] == ["in"] and first not in _WITH_IN:
         return None
     if points(said) or " but " in said or "not want" in said:
         return None
