@@ -297,7 +297,7 @@ def _fault(fact: DocumentFact) -> str:
     points = fact.kind in ("procedure", "condition") and _POINTING.search(answer)
     if points or _LEANING_ANSWER.search(answer):
         return "the answer leans on what stands around it"
-    if re.search(r"[*_~]{2}|\[|\]|&\w+;|\s[*_]\w|\w[*_]\s|[“”\"/]\?$", question) or question.count(
+    if re.search(r"[*_~]{2}|(?:^| )@\w|\[|\]|&\w+;|\s[*_]\w|\w[*_]\s|[“”\"/]\?$", question) or question.count(
         "("
     ) != question.count(")"):
         return "markup or half a parenthesis in the question"

@@ -43,10 +43,12 @@ _OPENINGS = word_set(
 _POINTING_ADJECTIVES = word_set(
     """
     resulting given new old specified selected corresponding respective provided generated equivalent actual
-    remaining desired appropriate
+    remaining desired appropriate proper correct relevant entire first second third last next necessary
     """
 )
 """What "the" goes with where something was spoken of before."""
+_SHOWN = word_set("section statement example variant snippet sample line screenshot diagram listing figure")
+"""What "the products ..." means that a page shows."""
 _KNOWN_TO_ALL = word_set(
     """
     user users browser internet world web network terminal keyboard screen mouse clock time day week month
@@ -97,7 +99,10 @@ def is_told_elsewhere(question: str, known: Vocabulary) -> bool:
         thing = noun.text.removesuffix("'s").removesuffix("’s")
         if word.low != "the" or thing[:1].isupper() or not thing.isalpha():
             continue
-        if thing in _POINTING_ADJECTIVES:
+        is_done = thing.endswith("ed") and verb(thing, "participle") is not None
+        if thing in _POINTING_ADJECTIVES or (is_done and not known.has_named(thing)):
+            return True
+        if after is not None and after.low.removesuffix("s") in _SHOWN and not noun.is_literal:
             return True
         goes_on = after is not None and (after.is_noun_like or after.low == "of")
         if after is not None and goes_on and verb(after.low, "base") is None:

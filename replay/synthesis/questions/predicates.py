@@ -202,7 +202,9 @@ def _of_doing(told: Clause, ask: Callable[..., DocumentFact]) -> Iterator[Docume
         yield ask("object", f"What {does}?", framed=True)
     is_effect = last not in _NO_EFFECTS and "have to" not in told.verb and _is_object(rest)
     # Of things without an article, "What does Redis do?" asks for all that is said of them.
-    is_one = told.subject.split()[0] in DETERMINERS or not told.subject.replace(" ", "").isalpha()
+    opening, *following = told.subject.split()
+    is_one = opening in DETERMINERS or not told.subject.replace(" ", "").isalpha()
+    is_one = is_one and not (following[1:2] == ["of"] and verb(following[0], "gerund"))
     if told.auxiliary != "did" and is_effect and is_one:
         act = f"{gerund(last)} {rest}" if not before and len(rest.split()) <= LONGEST_ACT else ""
         yield ask("effect", f"What {told.auxiliary} {told.subject} do?", framed=True, act=act)
@@ -219,7 +221,7 @@ def _of_circumstance(told: Clause, ask: Callable[..., DocumentFact]) -> Document
         if agent is None or not (told.auxiliary in BE or means["what"].startswith("be ")):
             return ask("procedure", told.question("how", means["what"]), short=means["means"])
     when = _ON_CONDITION.match(told.predicate)
-    if when is None or told.is_cut or told.auxiliary in ("has", "have", "had"):
+    if when is None or told.is_cut or told.auxiliary in ("has", "have"):
         return None
     if told.auxiliary in BE and " " not in when["what"] and verb(when["what"], "participle") is None:
         return None
@@ -267,7 +269,7 @@ def _frame_of(told: Clause) -> tuple[str, str]:
 def _may_be_how(told: Clause, what: str) -> bool:
     """Return whether one asks how of it: an action of somebody, or what is done to something."""
     words = what.split()
-    if told.verb.startswith("have to") or "information" in words:
+    if told.verb.startswith("have to") or "information" in words or words[-2:-1] == ["as"]:
         return False
     if words[-1].lower() in PREPOSITIONS | CONJUNCTIONS | BE | {"just", "only", "more", "am"}:
         return False

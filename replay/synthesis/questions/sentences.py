@@ -202,6 +202,7 @@ def _of_condition(found: re.Match[str], known: Vocabulary, source: Source) -> It
     if (
         points(said)
         or main.split()[0] in AUXILIARIES
+        or main.startswith(("it is recommended", "it's recommended", "it is best", "it's best"))
         or "you/" in said
         or _TWO_SUBJECTS.match(said)
         or _GOES_ON.search(said)

@@ -208,7 +208,9 @@ def _setting(heading: str, longest: int = LONGEST_HEADING) -> str:
     base = verb(first.lower(), "gerund") or verb(first.lower(), "base")
     if thing.startswith(("and ", "of ")):
         return said
-    if base is not None and thing and (base in _ACTS or how_to != said):
+    # "Build Configurations" may be about configurations of a build.
+    is_noun = verb(first.lower(), "base") is not None and thing[:1].isupper() and how_to == said
+    if base is not None and thing and not is_noun and (base in _ACTS or how_to != said):
         return f"when {gerund(base)} {in_first_person(thing)}"
     return "" if how_to != said else said
 

@@ -163,6 +163,8 @@ def _pronoun(fact: DocumentFact) -> str:
     assert topic is not None
     if topic.is_plural:
         return "they"
+    if re.match(r"an? [a-z]+ of ", topic.text):
+        return ""  # "a majority of the members"
     if _PERSONS & set(re.findall("[a-z]+", topic.text.lower())):
         return ""
     may_be_a_person = topic.text[:1].isupper() and all(
