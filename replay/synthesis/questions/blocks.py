@@ -138,21 +138,26 @@ def _asked_of_item(
         or words[0] in CONJUNCTIONS | PREPOSITIONS | LEANING | AUXILIARIES
     ):
         return None
+    if not does and clause(said, words_of(SourceSentence(text=said, start=0)), known) is not None:
+        return None
     frame = "What does {} do?" if does else "What is {}?"
     if is_literal and kind:
         return f"the {term} {kind}", frame
     if is_literal:
         return (term, frame) if not term.isalpha() or not term.islower() else None
-    if len(term.split()) > 4 or any(
-        word.lower() in _NO_TERMS | LEANING | PREPOSITIONS | _INCLUDES for word in term.split()
+    # What the term of a list does is said of an option, a button, a step: who knows which?
+    if (
+        does
+        or len(term.split()) > 4
+        or any(word.lower() in _NO_TERMS | LEANING | PREPOSITIONS | _INCLUDES for word in term.split())
     ):
         return None
     is_name = term.isupper() or term.split()[0] in known.names or bool(re.search("[a-z][A-Z]", term))
     if not is_name and not " ".join(term.split()[1:]).islower() and " " in term:
         return None  # a title
-    if (not does and BE & set(words[:8])) or re.search(r"\bby [A-Z]", said):
+    if BE & set(words[:8]) or re.search(r"\bby [A-Z]", said):
         return None  # a sentence or the title of something, and no definition
-    if words[0] not in ("a", "an", "the") and not (does or (term.isupper() and said[:1] == term[:1])):
+    if words[0] not in ("a", "an", "the") and not (term.isupper() and said[:1] == term[:1]):
         return None
     if verb(term.split()[0].lower(), "base") or (not is_name and term.endswith(("ed", "ing", "s"))):
         return None
@@ -282,7 +287,9 @@ def facts_of_heading(section: SourceSection, paragraphs: Sequence[SourceParagrap
     if not section.headings or not paragraphs:
         return
     said = re.sub(r"^(?:How to|Step \d+:?|\d+\.)\s+", "", section.headings[-1]).strip(" .:")
-    first, _, thing = said.partition(" ")
+    first, _, title = said.partition(" ")
+    inside = set(re.findall(r"\b[a-z]+\b", section.text))
+    thing = " ".join(word.lower() if word.lower() in inside else word for word in title.split())
     base = verb(first.lower(), "gerund") or verb(first.lower(), "base")
     if base is None or not thing or re.search(r"[,()#]", thing) or " and " in f" {thing}":
         return

@@ -34,7 +34,8 @@ _META = word_set(
 """Heads of noun phrases that mean the document itself."""
 _OPENINGS = word_set(
     """
-    new both old resulting provided given perhaps maybe first second third fourth fifth last next rest
+    available new both old resulting provided given perhaps maybe first second third fourth fifth last next
+    rest
     only following main additional different another two three four five lot number someone something anything
     couple few bit everything everyone anyone nothing people most some many all both none
     """
@@ -43,7 +44,8 @@ _OPENINGS = word_set(
 _POINTING_ADJECTIVES = word_set(
     """
     resulting given new old specified selected corresponding respective provided generated equivalent actual
-    remaining desired appropriate proper correct relevant entire first second third last next necessary
+    available remaining desired appropriate proper correct relevant entire first second third last next
+    necessary
     """
 )
 """What "the" goes with where something was spoken of before."""

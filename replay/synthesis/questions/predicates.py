@@ -45,8 +45,8 @@ _ON_CONDITION = re.compile(
     r"^(?P<what>\S+(?: \S+){0,9}?)"
     r" (?P<when>(?:only )?(?:when|if|once|whenever|as soon as) (?!possible)[^,;]{6,80})$"
 )
-_RESTRICTS = re.compile(r"\b(?:unless|while|except|if|when|until)\b", re.IGNORECASE)
-"""What says when something is so; a clause cut before it would say that it always is."""
+_RESTRICTS = re.compile(r"\b(?:unless|while|except|if|when|until)\b|, or ", re.IGNORECASE)
+"""What says when something is so, or what else may be; a clause cut before it would say too much."""
 _ALSO = re.compile(r"\balso\b", re.IGNORECASE)
 _PARTICLES = word_set("to up down out off back away together") | {""}
 _USE_TO = re.compile(r"use (?P<what>[^,;]+?) to (?P<said>[a-z].+)$")
@@ -270,6 +270,8 @@ def _may_be_how(told: Clause, what: str) -> bool:
     """Return whether one asks how of it: an action of somebody, or what is done to something."""
     words = what.split()
     if told.verb.startswith("have to") or "information" in words or words[-2:-1] == ["as"]:
+        return False
+    if told.is_mine and len(words) < 2:
         return False
     if words[-1].lower() in PREPOSITIONS | CONJUNCTIONS | BE | {"just", "only", "more", "am"}:
         return False

@@ -189,7 +189,7 @@ def _is_sayable(heading: str) -> bool:
 
 
 def _setting(heading: str, longest: int = LONGEST_HEADING) -> str:
-    """Return *heading* as it is said before a question ("when joining a node"); empty if it says nothing."""
+    """Return *heading* as it is said before a question ("joining a node"); empty if it says nothing."""
     said = heading.strip(" .:?!`")
     words = said.split()
     if (
@@ -211,7 +211,7 @@ def _setting(heading: str, longest: int = LONGEST_HEADING) -> str:
     # "Build Configurations" may be about configurations of a build.
     is_noun = verb(first.lower(), "base") is not None and thing[:1].isupper() and how_to == said
     if base is not None and thing and not is_noun and (base in _ACTS or how_to != said):
-        return f"when {gerund(base)} {in_first_person(thing)}"
+        return f"{gerund(base)} {in_first_person(thing)}"
     return "" if how_to != said else said
 
 

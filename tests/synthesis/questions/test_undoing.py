@@ -89,11 +89,11 @@ def test_a_person_is_no_it():
 
 def test_a_setting_is_left_out_where_it_was_said():
     page = QuestionSetting(text="TLS", key="tls.md", is_told=False)
-    heading = QuestionSetting(text="when joining a node", key="tls.md#Joining a node", is_told=False)
+    heading = QuestionSetting(text="joining a node", key="tls.md#Joining a node", is_told=False)
     fact = made("Is a key needed?", kind="yes-no", settings=(page, heading))
-    assert fact.standalone == "About TLS: when joining a node, is a key needed?"
+    assert fact.standalone == "About TLS, joining a node: Is a key needed?"
     form = in_setting(fact, {page: 2})
-    assert (form.question, form.way) == ("When joining a node, is a key needed?", "setting")
+    assert (form.question, form.way) == ("About joining a node: Is a key needed?", "setting")
     assert in_setting(fact, {page: 2, heading: 3}).question == "Is a key needed?"
 
 
