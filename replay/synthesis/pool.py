@@ -17,6 +17,7 @@ from replay.synthesis.documents.document import (
     SourceSection,
     SourceSentence,
     SourceTable,
+    paragraphs_of,
 )
 from replay.synthesis.duplicates import duplicate_texts
 from replay.synthesis.questions.blocks import (
@@ -108,7 +109,8 @@ def pool_of(documents: Iterable[SourceDocument], *, least: int) -> Pool:
         headed = (
             () if len(every) >= FEW_DOCUMENTS else tuple(h for one in document.sections for h in one.headings)
         )
-        known = vocabulary((document.title, *headed), _sentences(document), shared)
+        sentences = (one for section in document.sections for one in section.sentences)
+        known = vocabulary((document.title, *headed), sentences, shared)
         found = list(_facts_of_document(document, known, pool.rejected, outline))
         for fact in found:
             asked[_normal(fact.standalone)].append(fact)
@@ -204,14 +206,6 @@ def _shared_nouns(documents: Sequence[SourceDocument]) -> frozenset[str]:
     return frozenset(noun for noun, count in counts.items() if count >= least and noun not in VAGUE)
 
 
-def _sentences(document: SourceDocument) -> Iterator[SourceSentence]:
-    for section in document.sections:
-        for block in section.blocks:
-            if not isinstance(block, SourceTable):
-                for paragraph in (block,) if isinstance(block, SourceParagraph) else block.items:
-                    yield from paragraph.sentences
-
-
 def _facts_of_document(
     document: SourceDocument, known: Vocabulary, rejected: Counter[str], outline: SiteOutline
 ) -> Iterator[DocumentFact]:
@@ -252,7 +246,7 @@ def _facts_of_section(section: SourceSection, known: Vocabulary) -> Iterator[Doc
             yield from facts_of_list(section, before, block, known)
         lead = " ".join((before.text if before is not None else "", *section.headings[-1:]))
         supposes = isinstance(block, SourceList) and _SUPPOSES.search(lead) is not None
-        for paragraph in (block,) if isinstance(block, SourceParagraph) else block.items:
+        for paragraph in paragraphs_of(block):
             last: SourceSentence | None = None
             for sentence, after in zip_longest(paragraph.sentences, paragraph.sentences[1:]):
                 is_step_of_several = _FIRST_STEP.match(sentence.text) is not None or _goes_on(after)

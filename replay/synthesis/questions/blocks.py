@@ -18,9 +18,8 @@ from replay.synthesis.questions.clause_ends import OBJECT_STARTS
 from replay.synthesis.questions.clauses import clause
 from replay.synthesis.questions.fact import DocumentFact, Kind, QuestionTopic
 from replay.synthesis.questions.naming import names_something
-from replay.synthesis.questions.noun_phrases import hides_a_verb
+from replay.synthesis.questions.phrases import hides_a_verb, is_doing, wish_of
 from replay.synthesis.questions.verbs import verb
-from replay.synthesis.questions.wishes import is_doing, wish_of
 from replay.synthesis.questions.words import (
     AUXILIARIES,
     BE,

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from replay.coreference.reading.words import word_set
 from replay.synthesis.questions.clause_ends import OBJECT_STARTS, rest_of
-from replay.synthesis.questions.noun_phrases import hides_a_verb, noun_phrase, subject_end
+from replay.synthesis.questions.phrases import hides_a_verb, noun_phrase, subject_end
 from replay.synthesis.questions.verbs import verb
 from replay.synthesis.questions.words import (
     AUXILIARIES,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from replay.coreference.reading.words import word_set
 from replay.synthesis.documents.document import SourceSentence
-from replay.synthesis.questions.noun_phrases import noun_phrase
+from replay.synthesis.questions.phrases import noun_phrase
 from replay.synthesis.questions.verbs import verb
 from replay.synthesis.questions.words import DETERMINERS, LEANING, PREPOSITIONS, Vocabulary, Word, words_of
 

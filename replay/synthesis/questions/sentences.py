@@ -13,10 +13,9 @@ from replay.synthesis.questions.clause_ends import OBJECT_STARTS
 from replay.synthesis.questions.clauses import Clause, clause
 from replay.synthesis.questions.fact import DocumentFact, QuestionTopic
 from replay.synthesis.questions.naming import is_told_elsewhere, names_something
-from replay.synthesis.questions.noun_phrases import noun_phrase
+from replay.synthesis.questions.phrases import is_doing, noun_phrase, wish_of
 from replay.synthesis.questions.predicates import Source, facts_of_clause
 from replay.synthesis.questions.verbs import verb
-from replay.synthesis.questions.wishes import is_doing, wish_of
 from replay.synthesis.questions.words import (
     AUXILIARIES,
     BE,
