@@ -92,12 +92,18 @@ _NAMES_LITTLE = re.compile(r"(?<!\w)(?:-\w|[A-Z]{1,3}|my[A-Z]\w*|step \d+|steps)
 """Short options, abbreviations, names of examples and steps, which mean something on their own page alone."""
 
 
+def _acts(word: Word, following: Sequence[Word]) -> bool:
+    """Return whether *word* after a noun is its verb, as far as *following* tells: "the command finishes"."""
+    ends = any(one.low in DETERMINERS | PREPOSITIONS or not one.text[:1].isalnum() for one in following)
+    return verb(word.low, "base") is not None or (ends and verb(word.low, "third") is not None)
+
+
 def is_told_elsewhere(question: str, known: Vocabulary) -> bool:
     """Return whether *question* speaks of something that only the page around it tells ("the form")."""
     if _COMPARES.search(question) or _NAMES_LITTLE.search(question.replace("I ", "").replace("I'", "")):
         return True
     words = words_of(SourceSentence(text=question, start=0))
-    for word, noun, after in zip(words, words[1:], [*words[2:], None], strict=False):
+    for at, (word, noun, after) in enumerate(zip(words, words[1:], [*words[2:], None], strict=False)):
         thing = noun.text.removesuffix("'s").removesuffix("’s")
         if word.low != "the" or thing[:1].isupper() or not thing.isalpha():
             continue
@@ -107,7 +113,7 @@ def is_told_elsewhere(question: str, known: Vocabulary) -> bool:
         if after is not None and after.low.removesuffix("s") in _SHOWN and not noun.is_literal:
             return True
         goes_on = after is not None and (after.is_noun_like or after.low == "of")
-        if after is not None and goes_on and verb(after.low, "base") is None:
+        if after is not None and goes_on and not _acts(after, words[at + 3 : at + 4]):
             continue
         if thing not in _KNOWN_TO_ALL and not known.has_named(thing):
             return True

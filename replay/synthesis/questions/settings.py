@@ -40,7 +40,9 @@ _ACTS = word_set(
     """
 )
 """Verbs that open a heading and hardly ever are nouns or adjectives there."""
-_NUMBERED = re.compile(r"(?:section|chapter|part|step|appendix|figure|table) \w{1,2}\b", re.IGNORECASE)
+_NUMBERED = re.compile(
+    r"(?:section|chapter|part|step|appendix|figure|table) \w{1,2}\b|v\d[\d.x]*$", re.IGNORECASE
+)
 _NAME = re.compile(r"(?<=[a-z,] )[A-Z][\w-]*[a-z][\w-]*(?: [A-Z][\w-]+)?")
 """A name inside a sentence, of one word or two."""
 _UNSAYABLE = re.compile(r"[#<>=|{}\[\]\\\"“”]|\?$|\([^)]*$")
