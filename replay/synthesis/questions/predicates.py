@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from replay.coreference.reading.words import word_set
 from replay.synthesis.documents.document import SourceSection, SourceSentence
@@ -100,16 +101,12 @@ class Source:
     section: SourceSection
     sentence: SourceSentence
 
-    def fact(
-        self, kind: Kind, question: str, *, short: str = "", frame: str = "", filler: str = "",
-        topic: QuestionTopic | None = None, reason_for: str = "", is_denied: bool = False, act: str = "",
-    ) -> DocumentFact:  # fmt: skip
+    def fact(self, kind: Kind, question: str, *, short: str = "", **more: Any) -> DocumentFact:
         """Return the fact that *question* is answered by the sentence, and by *short* as well."""
-        text = self.sentence.text
+        answers = (self.sentence.text, short) if short else (self.sentence.text,)
         return DocumentFact(
-            kind=kind, question=question, answers=(text, short) if short else (text,),
-            start=self.sentence.start, section=self.section, frame=frame, filler=filler, topic=topic,
-            reason_for=reason_for, is_denied=is_denied, act=act,
+            kind=kind, question=question, answers=answers, start=self.sentence.start, section=self.section,
+            **more,
         )  # fmt: skip
 
 
@@ -122,15 +119,11 @@ def facts_of_clause(told: Clause, tail: str, source: Source) -> Iterator[Documen
         return
     subject, rest, auxiliary = told.subject, told.rest, told.auxiliary
 
-    def ask(
-        kind: Kind, question: str, *, framed: bool = False, short: str = "", **more: object
-    ) -> DocumentFact:
+    def ask(kind: Kind, question: str, *, framed: bool = False, **more: Any) -> DocumentFact:
         question = f"{question.rstrip('?')}{tail}?"
         frame = question.replace(subject, "{}", 1) if framed and "{" not in question else ""
         topic = QuestionTopic(text=subject, start=question.index(subject), is_plural=told.is_plural)
-        return source.fact(
-            kind, question, topic=topic, short=short, frame=frame, filler=subject if frame else "", **more  # type: ignore[arg-type]
-        )  # fmt: skip
+        return source.fact(kind, question, topic=topic, frame=frame, filler=subject if frame else "", **more)
 
     if _BECAUSE.search(source.sentence.text) and auxiliary != "did":
         negated = {"can": "can't", "will": "won't"}.get(auxiliary, auxiliary + "n't")
