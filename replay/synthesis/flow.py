@@ -18,6 +18,7 @@ from typing import Any, Literal
 import msgspec
 
 from replay.core.conversation import CANNOT_ANSWER, Conversation, Turn
+from replay.core.errors import InputError
 from replay.coreference.reading.words import content_words
 from replay.synthesis.filters import passage_of, with_neighbours
 from replay.synthesis.pool import Area
@@ -323,6 +324,14 @@ def _about(one: _Choice) -> dict[str, Any]:
     if one.form.references:
         said["references"] = [msgspec.to_builtins(reference) for reference in one.form.references]
     return said
+
+
+def too_few(found: int, wanted: int | None, turns: int) -> InputError:
+    """Return the error that says how many conversations documents carry."""
+    return InputError(
+        f"these documents carry {found} conversations of {turns} turns, and {wanted or 'at least one'} are "
+        f"asked for; ask for {found or 'less'}, for fewer turns, or give more documents"
+    )
 
 
 def reached_shares(conversations: Sequence[Conversation]) -> dict[str, float]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from pathlib import PurePath
@@ -17,6 +17,7 @@ from replay.synthesis.documents.document import (
     SourceSection,
     SourceSentence,
     SourceTable,
+    paragraphs_of,
 )
 from replay.synthesis.duplicates import duplicate_texts
 from replay.synthesis.questions.blocks import (
@@ -28,7 +29,7 @@ from replay.synthesis.questions.blocks import (
 from replay.synthesis.questions.fact import DocumentFact
 from replay.synthesis.questions.naming import VAGUE
 from replay.synthesis.questions.sentences import facts_of
-from replay.synthesis.questions.settings import settings_of
+from replay.synthesis.questions.settings import SiteOutline, outline_of, settings_of
 from replay.synthesis.questions.words import Vocabulary, vocabulary
 
 LONGEST_QUESTION = 28
@@ -39,11 +40,16 @@ _LEANING_ANSWER = re.compile(
     re.IGNORECASE,
 )
 _BROKEN = re.compile(
-    r"\bbe(?: \w+)? be\b|^How do I \w+ and \w+ing\b|\ba (?:[A-Z]\w+ )?[A-Z]\w+[^s\W]s (?:is|has)\b"
+    r"\bbe(?: \w+)? be\b|^How do I \w+ and \w+ing\b"
+    r"|\ban? (?:(?!of|with|for|to|that|in)[\w-]+ ){0,2}\w+[^s\Wui]s (?:is|has|does)\b"
+    r"|^(?:Is|Are) .*\b(?:way|method|option|approach) by \w+ing\b"
+    r"|^(?:Is|Are|Can|Could) .*\b(?:found|accessed|viewed|read) (?:at|in|on)\b"
 )
-"""What no question has: "only be accessed" twice, "import and exporting", "a Service Accounts is"."""
+"""What no question has: "only be accessed" twice, "import and exporting", "a service accounts is" ..."""
 _NO_PLACE = re.compile(r"\bin (?:terms of|an? (?:\w+ )?(?:way|manner|fashion|order))\b")
 _VAGUE = re.compile(r"What (?:does|do|can) (?:[\w.-]+ ){1,4}(?:use|provide|offer|support|allow)\?")
+_BROAD = frozenset({"definition", "effect", "object"})
+"""What is asked of no product: each of its pages says something else of it."""
 _POINTING = re.compile(r"\b(?:this|these|here)\b", re.IGNORECASE)
 _SUPPOSES = re.compile(
     r"\b(?:if|when|whether|either|may|might|could|suppose|assum\w+|such as|causes?|scenarios?|examples?"
@@ -51,6 +57,12 @@ _SUPPOSES = re.compile(
     re.IGNORECASE,
 )
 """What opens a list of things that may be so, and needn't."""
+_OF_ITS_TIME = re.compile(
+    r"\b(?:change ?log|(?:release|version) (?:notes|history)|what's new|examples?|case study)\b"
+    r"|(?:^|/ )v?\d+\.\d[\w.]*(?: |$)",
+    re.IGNORECASE,
+)
+"""What stands over changes of a version, which were true on its day, and over things made up."""
 _FIRST_STEP = re.compile(r"(?:First|Start|Begin)\b")
 _NEXT_STEP = re.compile(r"(?:Then|Next|Now|After (?:that|this)|Afterwards|Finally|Once)\b")
 SHARED_BY, LEAST_DOCUMENTS = 0.08, 3
@@ -91,14 +103,15 @@ def pool_of(documents: Iterable[SourceDocument], *, least: int) -> Pool:
     asked: dict[str, list[DocumentFact]] = defaultdict(list)
     of_folder: dict[str, list[tuple[SourceDocument, list[DocumentFact]]]] = defaultdict(list)
     every = list(documents)
-    shared, titles = _shared_nouns(every), _shared_titles(every)
+    shared, outline = _shared_nouns(every), outline_of(every)
     for document in every:
         pool.sections += len(document.sections)
         headed = (
             () if len(every) >= FEW_DOCUMENTS else tuple(h for one in document.sections for h in one.headings)
         )
-        known = vocabulary((document.title, *headed), _sentences(document), shared)
-        found = list(_facts_of_document(document, known, pool.rejected, titles))
+        sentences = (one for section in document.sections for one in section.sentences)
+        known = vocabulary((document.title, *headed), sentences, shared)
+        found = list(_facts_of_document(document, known, pool.rejected, outline))
         for fact in found:
             asked[_normal(fact.standalone)].append(fact)
         of_folder[str(PurePath(document.path).parent)].append((document, found))
@@ -193,35 +206,25 @@ def _shared_nouns(documents: Sequence[SourceDocument]) -> frozenset[str]:
     return frozenset(noun for noun, count in counts.items() if count >= least and noun not in VAGUE)
 
 
-def _sentences(document: SourceDocument) -> Iterator[SourceSentence]:
-    for section in document.sections:
-        for block in section.blocks:
-            if not isinstance(block, SourceTable):
-                for paragraph in (block,) if isinstance(block, SourceParagraph) else block.items:
-                    yield from paragraph.sentences
-
-
-def _shared_titles(documents: Iterable[SourceDocument]) -> set[str]:
-    """Return the titles that documents of several folders have."""
-    places: dict[str, set[PurePath]] = defaultdict(set)
-    for document in documents:
-        places[document.title].add(PurePath(document.path).parent)
-    return {title for title, folders in places.items() if len(folders) > 1}
-
-
 def _facts_of_document(
-    document: SourceDocument, known: Vocabulary, rejected: Counter[str], shared: AbstractSet[str]
+    document: SourceDocument, known: Vocabulary, rejected: Counter[str], outline: SiteOutline
 ) -> Iterator[DocumentFact]:
     for section in document.sections:
         if _size(section) < SMALLEST_PASSAGE:
             rejected["passage too thin"] += 1
             continue
+        if _OF_ITS_TIME.search(" / ".join((document.title, *section.headings))):
+            rejected["tells what changed, or an example"] += 1
+            continue
         for bare in _facts_of_section(section, known):
-            fact = replace(
-                bare,
-                settings=settings_of(bare, document.title, document.path, is_shared=document.title in shared),
-            )
-            reason = _fault(fact)
+            settings = settings_of(bare, document.title, document.path, outline)
+            fact = replace(bare, settings=settings or ())
+            product = outline.products[document.path]
+            is_broad = fact.kind in _BROAD and fact.topic is not None and fact.topic.text == product
+            if settings is None:
+                reason = "nothing tells what it is about"
+            else:
+                reason = "too broad" if is_broad else _fault(fact)
             if reason:
                 rejected[reason] += 1
             else:
@@ -243,7 +246,7 @@ def _facts_of_section(section: SourceSection, known: Vocabulary) -> Iterator[Doc
             yield from facts_of_list(section, before, block, known)
         lead = " ".join((before.text if before is not None else "", *section.headings[-1:]))
         supposes = isinstance(block, SourceList) and _SUPPOSES.search(lead) is not None
-        for paragraph in (block,) if isinstance(block, SourceParagraph) else block.items:
+        for paragraph in paragraphs_of(block):
             last: SourceSentence | None = None
             for sentence, after in zip_longest(paragraph.sentences, paragraph.sentences[1:]):
                 is_step_of_several = _FIRST_STEP.match(sentence.text) is not None or _goes_on(after)
@@ -288,7 +291,7 @@ def _fault(fact: DocumentFact) -> str:
     points = fact.kind in ("procedure", "condition") and _POINTING.search(answer)
     if points or _LEANING_ANSWER.search(answer):
         return "the answer leans on what stands around it"
-    if re.search(r"[*_~]{2}|\[|\]|&\w+;|\s[*_]\w|\w[*_]\s|[“”\"]\?$", question) or question.count(
+    if re.search(r"[*_~]{2}|(?:^| )@\w|\[|\]|&\w+;|\s[*_]\w|\w[*_]\s|[“”\"/]\?$", question) or question.count(
         "("
     ) != question.count(")"):
         return "markup or half a parenthesis in the question"

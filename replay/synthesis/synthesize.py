@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import random
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -19,10 +18,9 @@ from replay.core.adapter import Adapter
 from replay.core.conversation import Conversation
 from replay.core.errors import DatasetError, InputError
 from replay.coreference.reading.resolver import Resolver
-from replay.synthesis.documents.document import SourceDocument
-from replay.synthesis.documents.read import LARGEST_MB, read_documents
+from replay.synthesis.documents.read import LARGEST_MB, DocumentReading
 from replay.synthesis.filters import keep_answered, mark_references
-from replay.synthesis.flow import ConversationWriter, Shares, reached_shares
+from replay.synthesis.flow import ConversationWriter, Shares, reached_shares, too_few
 from replay.synthesis.pool import Area, pool_of
 
 Preset = Literal["quac", "ikat", "support"]
@@ -115,22 +113,10 @@ def synthesize(
         InputError: the documents carry fewer conversations than are asked for; the message says how many.
         AdapterError: *system* can't be asked.
     """
-    unread: list[DatasetError] = []
-    sources: list[str] = []
-    digest = hashlib.sha256(msgspec.json.encode((VERSION, settings)))
-
-    def documents() -> Iterable[SourceDocument]:
-        for found in read_documents(paths, largest_mb=settings.largest_mb):
-            if isinstance(found, DatasetError):
-                unread.append(found)
-                continue
-            sources.append(found.path)
-            digest.update("\0".join((found.path, *(section.text for section in found.sections))).encode())
-            yield found
-
-    pool = pool_of(documents(), least=settings.turns)
-    if not sources:
-        raise unread[0] if unread else InputError("no documents were found; check the paths")
+    reading = DocumentReading(msgspec.json.encode((VERSION, settings)))
+    pool = pool_of(reading.documents(paths, settings.largest_mb), least=settings.turns)
+    if not reading.sources:
+        raise reading.unread[0] if reading.unread else InputError("no documents were found; check the paths")
     areas = pool.areas
     if system is not None:
         # In a thread of its own, since whoever reads a scenario's data may be in an event loop already.
@@ -140,17 +126,13 @@ def synthesize(
         areas=areas, turns=settings.turns, shares=settings.shares, rng=random.Random(settings.seed)
     )
     made = list(islice(writer.conversations(), settings.conversations))
-    if not made or (settings.conversations is not None and len(made) < settings.conversations):
-        raise InputError(
-            f"these documents carry {len(made)} conversations of {settings.turns} turns, and "
-            f"{settings.conversations or 'at least one'} are asked for; "
-            f"ask for {len(made) or 'less'}, for fewer turns, or give more documents"
-        )
+    if len(made) < (settings.conversations or 1):
+        raise too_few(len(made), settings.conversations, settings.turns)
     references: Counter[str] = Counter()
     if resolver is not None:
         made, references = mark_references(made, resolver)
     return Synthesis(
-        conversations=made, sources=sources, areas=pool.areas, sections=pool.sections,
-        questions=sum(len(area.facts) for area in areas), rejected=+pool.rejected, unread=unread,
-        references=references, reached=reached_shares(made), signature=digest.hexdigest()[:12],
+        conversations=made, sources=reading.sources, areas=pool.areas, sections=pool.sections,
+        questions=sum(len(area.facts) for area in areas), rejected=+pool.rejected, unread=reading.unread,
+        references=references, reached=reached_shares(made), signature=reading.signature,
     )  # fmt: skip

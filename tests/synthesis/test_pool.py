@@ -50,3 +50,27 @@ def test_what_says_in_which_way_says_no_place_and_some_questions_are_too_broad(t
     found = asked(tmp_path, BROAD)
     assert "What does the archive cover?" in found
     assert not any(one.startswith("Where") or one == "What does the archive provide?" for one in found)
+
+
+NOT_ASKED = """# Roles
+
+The admin role needs a password unless a key is there. The updated key is sent to the admin. A majority of the
+admins sign a key.
+
+## Version 1.2.0
+
+The agent needs a key. The agent reads a key once an hour. The agent runs on a server.
+
+## Example
+
+The archive needs a lamp. The archive reads a map once an hour. The archive runs on a server.
+"""
+
+
+def test_what_holds_only_at_times_or_in_an_example_is_not_asked(tmp_path):
+    assert not asked(tmp_path, NOT_ASKED)
+
+
+def test_what_ought_to_happen_is_not_what_happens(tmp_path):
+    page = "# Leaving\n\nIf a member leaves, the owner must revoke the key. A key is a file. It is kept.\n"
+    assert any(one.startswith("What should happen if a member leaves") for one in asked(tmp_path, page))

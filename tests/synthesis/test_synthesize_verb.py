@@ -8,6 +8,7 @@ from replay.datasets.loading import expand, read_conversations
 from replay.datasets.native import NativeReader
 from replay.synthesis.reader import DocumentsReader
 from tests.cli.command import replay_cli
+from tests.data_tables import from_table
 
 SCENARIO = """
 name: from-documents
@@ -31,17 +32,7 @@ def test_conversations_and_a_card_are_written(documents, tmp_path):
     assert '"found_by": "extractive"' in card
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["docs", "-n", "900"], "carry "),
-        (["docs", "--preset", "squad"], 'no preset "squad"'),
-        (["docs", "--share", "anaphora=many"], "'many' is no number"),
-        (["docs", "--share", "shift=2"], "the share of shift is 2"),
-        (["nowhere"], "nowhere: there is no such file"),
-        (["docs", "--found-by", "nobody"], '"nobody"'),
-    ],
-)
+@from_table
 def test_bad_input_is_one_sentence(documents, tmp_path, arguments, message):
     done = replay_cli("synthesize", *arguments, cwd=tmp_path)
     assert done.returncode == 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 
@@ -60,6 +61,20 @@ class SourceSection:
     """Offset in the file's text, in characters."""
     end: int
     blocks: tuple[SourceParagraph | SourceList | SourceTable, ...]
+
+    @property
+    def sentences(self) -> Iterator[SourceSentence]:
+        """Yield those of paragraphs and items, in order."""
+        for block in self.blocks:
+            for paragraph in paragraphs_of(block):
+                yield from paragraph.sentences
+
+
+def paragraphs_of(block: SourceParagraph | SourceList | SourceTable) -> tuple[SourceParagraph, ...]:
+    """Return the paragraphs of *block*: a list's items, of a table none."""
+    if isinstance(block, SourceTable):
+        return ()
+    return block.items if isinstance(block, SourceList) else (block,)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import glob
+import hashlib
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 
 from replay.core.errors import DatasetError
-from replay.synthesis.documents.document import SourceDocument, SourceList, SourceParagraph, SourceSection
+from replay.synthesis.documents.document import SourceDocument, SourceSection
 from replay.synthesis.documents.html import read_html
 from replay.synthesis.documents.markdown import read_markdown, read_plain_text
 from replay.synthesis.documents.pdf import UnreadablePdfError, read_pdf
@@ -64,6 +67,31 @@ def read_documents(
                 yield from (_check_content(found, english_only=english_only) for found in documents)
             except DatasetError as error:
                 yield error
+
+
+@dataclass(slots=True)
+class DocumentReading:
+    """What becomes of files that are read as documents, and a hash of *settings* and of their texts."""
+
+    settings: bytes
+    sources: list[str] = field(default_factory=list)
+    """Paths of the documents."""
+    unread: list[DatasetError] = field(default_factory=list)
+    """Files that couldn't be used."""
+    signature: str = ""
+    """Known when all are read."""
+
+    def documents(self, paths: Iterable[Path], largest_mb: float) -> Iterator[SourceDocument]:
+        """Yield the documents of *paths*, as ``read_documents`` does."""
+        digest = hashlib.sha256(self.settings)
+        for found in read_documents(paths, largest_mb=largest_mb):
+            if isinstance(found, DatasetError):
+                self.unread.append(found)
+                continue
+            self.sources.append(found.path)
+            digest.update("\0".join((found.path, *(section.text for section in found.sections))).encode())
+            yield found
+        self.signature = digest.hexdigest()[:12]
 
 
 def _files(path: Path) -> Iterator[Path | DatasetError]:
@@ -185,18 +213,5 @@ def _check_content(
 
 def _prose_words(sections: Iterable[SourceSection]) -> list[str]:
     """Return the first 3,000 words outside tables and code."""
-    words: list[str] = []
-    for section in sections:
-        for block in section.blocks:
-            paragraphs = block.items if isinstance(block, SourceList) else (block,)
-            for paragraph in paragraphs:
-                if isinstance(paragraph, SourceParagraph):
-                    words += [
-                        word
-                        for sentence in paragraph.sentences
-                        if not sentence.literals
-                        for word in sentence.text.split()
-                    ]
-        if len(words) > 3_000:
-            break
-    return words[:3_000]
+    plain = (one.text for section in sections for one in section.sentences if not one.literals)
+    return list(islice((word for text in plain for word in text.split()), 3_000))

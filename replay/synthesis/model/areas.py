@@ -6,13 +6,7 @@ import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from replay.synthesis.documents.document import (
-    SourceDocument,
-    SourceList,
-    SourceParagraph,
-    SourceSection,
-    SourceSentence,
-)
+from replay.synthesis.documents.document import SourceDocument, SourceSection, SourceSentence
 
 MOST_WORDS = 900
 """Of the passages that a model is shown at a time."""
@@ -34,10 +28,7 @@ class ModelArea:
         return [
             (section, sentence)
             for section in self.sections
-            for block in section.blocks
-            for paragraph in (block.items if isinstance(block, SourceList) else (block,))
-            if isinstance(paragraph, SourceParagraph)
-            for sentence in paragraph.sentences
+            for sentence in section.sentences
             if sentence.text.endswith((".", "!"))
         ]
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import random
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -20,10 +19,9 @@ from replay.core.conversation import Conversation
 from replay.core.disk_cache import cache_path
 from replay.core.errors import DatasetError, InputError
 from replay.play.event_loop import gather_or_cancel
-from replay.synthesis.documents.document import SourceDocument
-from replay.synthesis.documents.read import LARGEST_MB, read_documents
+from replay.synthesis.documents.read import LARGEST_MB, DocumentReading
 from replay.synthesis.duplicates import duplicate_turns
-from replay.synthesis.flow import Shares
+from replay.synthesis.flow import Shares, too_few
 from replay.synthesis.model.areas import ModelArea, model_areas
 from replay.synthesis.model.dialogues import DialogueMaker, WriterPrompts, writer_prompts
 from replay.synthesis.model.writer import JsonWriter, NotCachedError
@@ -77,14 +75,6 @@ class ModelSynthesis:
     """Hash of settings, prompts, model and documents."""
 
 
-@dataclass(slots=True)
-class _ReadDocuments:
-    sources: list[str] = field(default_factory=list)
-    unread: list[DatasetError] = field(default_factory=list)
-    areas: list[ModelArea] = field(default_factory=list)
-    digest: str = ""
-
-
 def synthesize_with_model(
     paths: Iterable[Path],
     settings: ModelSettings,
@@ -110,24 +100,19 @@ def synthesize_with_model(
         RunStoppedError: the endpoint refuses our key and has answered nothing yet.
         PluginError: the extra ``synthesis`` is not installed.
     """
-    prompts = prompts or writer_prompts()
-    read = _read(paths, settings, prompts, model)
-    writer = JsonWriter(model=model, attempts=settings.attempts, cache=_cache_file(cache))
-    maker = DialogueMaker(
-        writer=writer, prompts=prompts, turns=settings.turns, shares=settings.shares, seed=settings.seed
-    )
-    made = asyncio.run(_make_all(maker, read.areas, settings))
+    reading, areas, maker = _prepare(paths, settings, model, prompts or writer_prompts(), cache)
+    made = asyncio.run(_make_all(maker, areas, settings))
     repeated = Counter(name for name, _ in duplicate_turns(made))
     kept = [one for one in made if 2 * repeated[one.id] <= len(one.turns)]
     maker.rejected[REPEATED] += len(made) - len(kept)
     return ModelSynthesis(
         conversations=kept,
-        sources=read.sources,
-        areas=len(read.areas),
+        sources=reading.sources,
+        areas=len(areas),
         rejected=+maker.rejected,
-        unread=read.unread,
-        tally=writer.tally,
-        signature=read.digest,
+        unread=reading.unread,
+        tally=maker.writer.tally,
+        signature=reading.signature,
     )
 
 
@@ -148,11 +133,8 @@ def estimate_model_synthesis(
         InputError: the documents carry fewer conversations than are asked for.
     """
     prompts = prompts or writer_prompts()
-    read = _read(paths, settings, prompts, model)
-    writer = JsonWriter(model=model, attempts=settings.attempts, cache=_cache_file(cache), asks_nothing=True)
-    maker = DialogueMaker(
-        writer=writer, prompts=prompts, turns=settings.turns, shares=settings.shares, seed=settings.seed
-    )
+    _, areas, maker = _prepare(paths, settings, model, prompts, cache, asks_nothing=True)
+    tally = maker.writer.tally
     each = 2 if settings.method == "student" else 1
     student, teacher, inpainting = prompts.student, prompts.teacher, prompts.inpainting
     asked_with = (student, teacher) if each == 2 else (inpainting,)
@@ -160,21 +142,21 @@ def estimate_model_synthesis(
 
     async def follow(area: ModelArea) -> None:
         nonlocal asks, prompt_characters, settled
-        before = writer.tally.cached
+        before = tally.cached
         try:
             await _make(maker, area, settings)
             settled += 1
         except NotCachedError:
             shown = sum(len(section.text) for section in area.sections) if each == 2 else 0
             fixed = sum(len(prompt.text) for prompt in asked_with)
-            done = writer.tally.cached - before
+            done = tally.cached - before
             left = max(1, each * settings.turns - done)
             for turn in range(done // each, settings.turns):
                 prompt_characters += fixed + shown + each * turn * _EXCHANGE_CHARACTERS
             asks += left
 
     async def follow_all() -> None:
-        for area in read.areas[: settings.conversations]:
+        for area in areas[: settings.conversations]:
             await follow(area)
 
     asyncio.run(follow_all())
@@ -186,47 +168,38 @@ def estimate_model_synthesis(
         settled=settled,
         asks=asks,
         asks_at_most=asks * settings.attempts * (3 if each == 2 else 1),
-        cached=writer.tally.cached,
+        cached=tally.cached,
         prompt_tokens=prompt_tokens,
         completion_tokens=completion,
         cost_usd=model.prices.cost_usd(prompt_tokens, completion) if model.prices else None,
     )
 
 
-def _read(
-    paths: Iterable[Path], settings: ModelSettings, prompts: WriterPrompts, model: Model
-) -> _ReadDocuments:
+def _prepare(
+    paths: Iterable[Path], settings: ModelSettings, model: Model, prompts: WriterPrompts,
+    cache: Path | Literal["user"] | None, *, asks_nothing: bool = False,
+) -> tuple[DocumentReading, list[ModelArea], DialogueMaker]:  # fmt: skip
     """
-    Read the documents.
+    Return what was read, the areas of it, and who makes conversations of them.
 
     Raises:
-        InputError: they carry too little.
+        InputError: the documents carry too little.
     """
-    read = _ReadDocuments()
-    digest = hashlib.sha256(msgspec.json.encode(settings))
-    for part in (prompts.student.hash, prompts.teacher.hash, prompts.inpainting.hash, model.signature):
-        digest.update(part.encode())
-
-    def documents() -> Iterable[SourceDocument]:
-        for found in read_documents(paths, largest_mb=settings.largest_mb):
-            if isinstance(found, DatasetError):
-                read.unread.append(found)
-                continue
-            read.sources.append(found.path)
-            digest.update("\0".join((found.path, *(section.text for section in found.sections))).encode())
-            yield found
-
-    read.areas = model_areas(documents(), turns=settings.turns, rng=random.Random(settings.seed))
-    read.digest = digest.hexdigest()[:12]
-    if not read.sources:
-        raise InputError("; ".join(map(str, read.unread[:3])) or "no documents were found; check the paths")
-    if len(read.areas) < settings.conversations:
-        raise InputError(
-            f"these documents carry {len(read.areas)} conversations of {settings.turns} turns, and "
-            f"{settings.conversations} are asked for; ask for {len(read.areas)}, for fewer turns, "
-            "or give more documents"
-        )
-    return read
+    hashes = (prompts.student.hash, prompts.teacher.hash, prompts.inpainting.hash, model.signature)
+    reading = DocumentReading(msgspec.json.encode(settings) + "".join(hashes).encode())
+    documents = reading.documents(paths, settings.largest_mb)
+    areas = model_areas(documents, turns=settings.turns, rng=random.Random(settings.seed))
+    if not reading.sources:
+        reasons = "; ".join(map(str, reading.unread[:3]))
+        raise InputError(reasons or "no documents were found; check the paths")
+    if len(areas) < settings.conversations:
+        raise too_few(len(areas), settings.conversations, settings.turns)
+    file = cache_path(CACHE) if cache == "user" else cache
+    writer = JsonWriter(model=model, attempts=settings.attempts, cache=file, asks_nothing=asks_nothing)
+    maker = DialogueMaker(
+        writer=writer, prompts=prompts, turns=settings.turns, shares=settings.shares, seed=settings.seed
+    )
+    return reading, areas, maker
 
 
 async def _make_all(
@@ -254,7 +227,3 @@ async def _make_all(
 
 async def _make(maker: DialogueMaker, area: ModelArea, settings: ModelSettings) -> Conversation | None:
     return await (maker.ask_teacher(area) if settings.method == "student" else maker.inpaint(area))
-
-
-def _cache_file(cache: Path | Literal["user"] | None) -> Path | None:
-    return cache_path(CACHE) if cache == "user" else cache

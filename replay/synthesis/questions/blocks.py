@@ -14,11 +14,12 @@ from replay.synthesis.documents.document import (
     SourceSentence,
     SourceTable,
 )
+from replay.synthesis.questions.clause_ends import OBJECT_STARTS
 from replay.synthesis.questions.clauses import clause
 from replay.synthesis.questions.fact import DocumentFact, Kind, QuestionTopic
 from replay.synthesis.questions.naming import names_something
+from replay.synthesis.questions.phrases import hides_a_verb, is_doing, wish_of
 from replay.synthesis.questions.verbs import verb
-from replay.synthesis.questions.wishes import is_doing, wish_of
 from replay.synthesis.questions.words import (
     AUXILIARIES,
     BE,
@@ -130,26 +131,32 @@ def _asked_of_item(
     does = verb(words[0], "third") is not None and words[1:2] != [] and not words[1].endswith("ing")
     if (
         len(words) < 3
+        or hides_a_verb(words_of(SourceSentence(text=term, start=0)))
         or (not does and re.match(r"[a-z]+[^s]s$|\d", words[0]))  # a verb that nobody listed, or a default
         or (not does and verb(words[0], "base") is not None)
         or words[0] in CONJUNCTIONS | PREPOSITIONS | LEANING | AUXILIARIES
     ):
+        return None
+    if not does and clause(said, words_of(SourceSentence(text=said, start=0)), known) is not None:
         return None
     frame = "What does {} do?" if does else "What is {}?"
     if is_literal and kind:
         return f"the {term} {kind}", frame
     if is_literal:
         return (term, frame) if not term.isalpha() or not term.islower() else None
-    if len(term.split()) > 4 or any(
-        word.lower() in _NO_TERMS | LEANING | PREPOSITIONS | _INCLUDES for word in term.split()
+    # What the term of a list does is said of an option, a button, a step: who knows which?
+    if (
+        does
+        or len(term.split()) > 4
+        or any(word.lower() in _NO_TERMS | LEANING | PREPOSITIONS | _INCLUDES for word in term.split())
     ):
         return None
     is_name = term.isupper() or term.split()[0] in known.names or bool(re.search("[a-z][A-Z]", term))
     if not is_name and not " ".join(term.split()[1:]).islower() and " " in term:
         return None  # a title
-    if (not does and BE & set(words[:8])) or re.search(r"\bby [A-Z]", said):
+    if BE & set(words[:8]) or re.search(r"\bby [A-Z]", said):
         return None  # a sentence or the title of something, and no definition
-    if words[0] not in ("a", "an", "the") and not (does or (term.isupper() and said[:1] == term[:1])):
+    if words[0] not in ("a", "an", "the") and not (term.isupper() and said[:1] == term[:1]):
         return None
     if verb(term.split()[0].lower(), "base") or (not is_name and term.endswith(("ed", "ing", "s"))):
         return None
@@ -202,7 +209,8 @@ def facts_of_table(section: SourceSection, table: SourceTable) -> Iterator[Docum
         for header, cell in zip(table.header[1:], row[1:], strict=True):
             said = cell.text.strip()
             frame, kind_of = _asked_of_cell(header.strip(), said)
-            if not frame or not said or len(said.split()) > LONGEST_CELL:
+            is_title = " " in thing and not kind and frame.startswith("What is {}")  # it lacks an article
+            if not frame or not said or is_title or len(said.split()) > LONGEST_CELL:
                 continue
             yield DocumentFact(
                 kind=kind_of, question=frame.format(thing), answers=(cell.text,), start=cell.start,
@@ -278,19 +286,27 @@ def facts_of_heading(section: SourceSection, paragraphs: Sequence[SourceParagrap
     if not section.headings or not paragraphs:
         return
     said = re.sub(r"^(?:How to|Step \d+:?|\d+\.)\s+", "", section.headings[-1]).strip(" .:")
-    first, _, thing = said.partition(" ")
+    first, _, title = said.partition(" ")
+    inside = set(re.findall(r"\b[a-z]+\b", section.text))
+    thing = " ".join(word.lower() if word.lower() in inside else word for word in title.split())
     base = verb(first.lower(), "gerund") or verb(first.lower(), "base")
-    if base is None or not thing or "," in thing or " and " in f" {thing}":
+    if base is None or not thing or re.search(r"[,()#]", thing) or " and " in f" {thing}":
         return
     do = wish_of(f"{base} {thing}")
     opening = paragraphs[0].sentences[0]
     if do is None or not opening.text.endswith(".") or len(opening.text.split()) < 5:
         return
     imperative = opening.text[:1].lower() + opening.text[1:]
-    purpose = re.match(r"To (?P<what>[^,]+), ", opening.text)
-    shares = purpose is not None and set(content_words(purpose["what"])) & set(content_words(said))
-    repeats = imperative.split()[0] == base
-    if shares or (is_doing(imperative) and not imperative.startswith("you ") and not repeats):
+    purpose = re.match(r"To (?P<what>[^,]+), (?P<main>.+)", opening.text)
+    shares = (
+        purpose is not None
+        and set(content_words(purpose["what"])) & set(content_words(thing))
+        and base in purpose["what"].split()
+        and is_doing(purpose["main"])
+    )
+    act, what = imperative.split()[:2]
+    is_imperative = act not in (base, "you") and (what in OBJECT_STARTS or not what.islower())
+    if shares or (is_imperative and is_doing(imperative)):
         yield DocumentFact(
             kind="procedure",
             question=f"How do I {do}?",

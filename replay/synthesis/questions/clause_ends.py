@@ -93,9 +93,12 @@ def _leans(before: Word, word: Word) -> bool:
 
 def _second_verb(words: Sequence[Word], start: int, end: int) -> int | None:
     """Return the offset of an "and" that joins a second verb to the first, before *end*."""
-    for at in range(start + 1, len(words) - 1):
-        if words[at].end > end:
-            return None
+    for at in range(start, len(words) - 1):
+        if words[at].end > end or words[at].low in ("that", "which", "who", "whether"):
+            return None  # whose verb a second one would be, nobody can tell
+        shares_object = at == start + 1 or (at > start + 1 and words[at - 2].low == "to")
+        if shares_object and verb(words[at - 1].low, "base"):
+            continue  # "ask to explain or follow the rules"
         if words[at].low in ("and", "or", "but") and not words[at + 1].is_literal:
             ahead = at + 1
             while ahead < len(words) - 1 and words[ahead].is_adverb:

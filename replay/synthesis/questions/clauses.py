@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from replay.coreference.reading.words import word_set
 from replay.synthesis.questions.clause_ends import OBJECT_STARTS, rest_of
-from replay.synthesis.questions.noun_phrases import hides_a_verb, noun_phrase, subject_end
+from replay.synthesis.questions.phrases import hides_a_verb, noun_phrase, subject_end
 from replay.synthesis.questions.verbs import verb
 from replay.synthesis.questions.words import (
     AUXILIARIES,
@@ -162,11 +162,11 @@ def _with_auxiliary(text: str, words: Sequence[Word], start: int, end: int) -> C
     auxiliary = {"cannot": "can", "can't": "can", "won't": "will"}.get(
         auxiliary, auxiliary.removesuffix("n't")
     )
-    if auxiliary not in AUXILIARIES:
+    if auxiliary not in AUXILIARIES or auxiliary == "had":
         return None
     plural = (
         _is_plural(words, start, end)
-        if auxiliary in MODALS | {"did", "had"}
+        if auxiliary in MODALS | {"did"}
         else auxiliary in ("are", "were", "have", "do")
     )
     at += 1
@@ -186,11 +186,11 @@ def _with_auxiliary(text: str, words: Sequence[Word], start: int, end: int) -> C
         # What must not be is not asked with "have to", which would deny that it must be.
         auxiliary = "can"
     base = ""
-    if auxiliary in ("has", "have", "had"):
+    if auxiliary in ("has", "have"):
         is_done = verb(words[at].low, "participle") is not None or words[at].low.endswith("ed")
         if not is_done or words[at].low in ("read", "set", "put", "run"):
             base = "have"
-            auxiliary = {"has": "does", "have": "do", "had": "did"}[auxiliary]
+            auxiliary = {"has": "does", "have": "do"}[auxiliary]
     elif auxiliary in ("must", "may"):
         base = "have to" if auxiliary == "must" else ""
         auxiliary = ("do" if plural else "does") if auxiliary == "must" else "can"
@@ -233,8 +233,8 @@ def _with_verb(text: str, words: Sequence[Word], start: int, end: int) -> Clause
             continue
         plural = _is_plural(words, start, subject_to)
         found = _verb_at(words, at, is_plural=plural, opening=words[start].low)
-        if found is None:
-            continue
+        if found is None or (at + 1 < len(words) and words[at + 1].low == "by"):
+            continue  # "guides by their authors"
         base, auxiliary = found
         if at + 1 >= len(words) or words[at + 1].text == ".":
             rest, is_cut, second = "", False, -1

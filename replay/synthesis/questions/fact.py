@@ -38,7 +38,7 @@ class QuestionSetting:
     """A document or a heading that says where a question belongs."""
 
     text: str
-    """As it is said before the question: "TLS", "when installing the agent"."""
+    """As it is said before the question: "TLS", "installing the agent"."""
     key: str
     """What no other document or heading has."""
     is_told: bool
@@ -46,12 +46,8 @@ class QuestionSetting:
 
 
 def opened_by(question: str, settings: Sequence[str]) -> str:
-    """Return *question* after its *settings*: "About TLS: when joining a node, is a key needed?"."""
-    *topics, last = settings or [""]
-    is_act = last.startswith("when ")
-    line = f"{last}, {question[:1].lower()}{question[1:]}" if is_act else question
-    topics = [one.removeprefix("when ") for one in (topics if is_act or not last else settings)]
-    return f"About {', '.join(topics)}: {line}" if topics else line[:1].upper() + line[1:]
+    """Return *question* after its *settings*: "About TLS, joining a node: Is a key needed?"."""
+    return f"About {', '.join(settings)}: {question}" if settings else question
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +84,7 @@ class DocumentFact:
 
     @property
     def standalone(self) -> str:
-        """Return the question with its settings, where it doesn't say them: "About TLS: is a key needed?"."""
+        """Return the question with its settings, where it doesn't say them: "About TLS: Is a key needed?"."""
         return opened_by(self.question, [one.text for one in self.settings if not one.is_told])
 
     @property

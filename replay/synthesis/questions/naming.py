@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from replay.coreference.reading.words import word_set
 from replay.synthesis.documents.document import SourceSentence
-from replay.synthesis.questions.noun_phrases import noun_phrase
+from replay.synthesis.questions.phrases import noun_phrase
 from replay.synthesis.questions.verbs import verb
 from replay.synthesis.questions.words import DETERMINERS, LEANING, PREPOSITIONS, Vocabulary, Word, words_of
 
@@ -34,7 +34,8 @@ _META = word_set(
 """Heads of noun phrases that mean the document itself."""
 _OPENINGS = word_set(
     """
-    new both old resulting provided given perhaps maybe first second third fourth fifth last next rest
+    available new both old resulting provided given perhaps maybe first second third fourth fifth last next
+    rest
     only following main additional different another two three four five lot number someone something anything
     couple few bit everything everyone anyone nothing people most some many all both none
     """
@@ -43,10 +44,13 @@ _OPENINGS = word_set(
 _POINTING_ADJECTIVES = word_set(
     """
     resulting given new old specified selected corresponding respective provided generated equivalent actual
-    remaining desired appropriate
+    available remaining desired appropriate proper correct relevant entire first second third last next
+    necessary
     """
 )
 """What "the" goes with where something was spoken of before."""
+_SHOWN = word_set("section statement example variant snippet sample line screenshot diagram listing figure")
+"""What "the products ..." means that a page shows."""
 _KNOWN_TO_ALL = word_set(
     """
     user users browser internet world web network terminal keyboard screen mouse clock time day week month
@@ -66,7 +70,7 @@ def names_something(words: Sequence[Word], known: Vocabulary) -> bool:
     ):
         return False
     if any(word.is_literal and re.search("[A-Za-z]", word.text) for word in inside):
-        return True
+        return len(inside) > 1 or not (inside[0].text.isalpha() and inside[0].text.islower())
     head = words[noun_phrase(words, 0) - 1].low
     if head in _META:
         return False
@@ -88,19 +92,28 @@ _NAMES_LITTLE = re.compile(r"(?<!\w)(?:-\w|[A-Z]{1,3}|my[A-Z]\w*|step \d+|steps)
 """Short options, abbreviations, names of examples and steps, which mean something on their own page alone."""
 
 
+def _acts(word: Word, following: Sequence[Word]) -> bool:
+    """Return whether *word* after a noun is its verb, as far as *following* tells: "the command finishes"."""
+    ends = any(one.low in DETERMINERS | PREPOSITIONS or not one.text[:1].isalnum() for one in following)
+    return verb(word.low, "base") is not None or (ends and verb(word.low, "third") is not None)
+
+
 def is_told_elsewhere(question: str, known: Vocabulary) -> bool:
     """Return whether *question* speaks of something that only the page around it tells ("the form")."""
     if _COMPARES.search(question) or _NAMES_LITTLE.search(question.replace("I ", "").replace("I'", "")):
         return True
     words = words_of(SourceSentence(text=question, start=0))
-    for word, noun, after in zip(words, words[1:], [*words[2:], None], strict=False):
+    for at, (word, noun, after) in enumerate(zip(words, words[1:], [*words[2:], None], strict=False)):
         thing = noun.text.removesuffix("'s").removesuffix("’s")
         if word.low != "the" or thing[:1].isupper() or not thing.isalpha():
             continue
-        if thing in _POINTING_ADJECTIVES:
+        is_done = thing.endswith("ed") and verb(thing, "participle") is not None
+        if thing in _POINTING_ADJECTIVES or (is_done and not known.has_named(thing)):
+            return True
+        if after is not None and after.low.removesuffix("s") in _SHOWN and not noun.is_literal:
             return True
         goes_on = after is not None and (after.is_noun_like or after.low == "of")
-        if after is not None and goes_on and verb(after.low, "base") is None:
+        if after is not None and goes_on and not _acts(after, words[at + 3 : at + 4]):
             continue
         if thing not in _KNOWN_TO_ALL and not known.has_named(thing):
             return True

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from replay.coreference.reading.words import word_set
 from replay.synthesis.documents.document import SourceSection, SourceSentence
 from replay.synthesis.questions.clauses import Clause
 from replay.synthesis.questions.fact import DocumentFact, Kind, QuestionTopic
+from replay.synthesis.questions.phrases import wish_of
 from replay.synthesis.questions.verbs import gerund, verb
-from replay.synthesis.questions.wishes import wish_of
 from replay.synthesis.questions.words import BE, CONJUNCTIONS, DETERMINERS, MODALS, PREPOSITIONS
 
 _BECAUSE = re.compile(r"\s(?:because (?!of )|so that )")
@@ -45,6 +46,9 @@ _ON_CONDITION = re.compile(
     r"^(?P<what>\S+(?: \S+){0,9}?)"
     r" (?P<when>(?:only )?(?:when|if|once|whenever|as soon as) (?!possible)[^,;]{6,80})$"
 )
+_RESTRICTS = re.compile(r"\b(?:unless|while|except|if|when|until)\b|, or ", re.IGNORECASE)
+"""What says when something is so, or what else may be; a clause cut before it would say too much."""
+_ALSO = re.compile(r"\balso\b", re.IGNORECASE)
 _PARTICLES = word_set("to up down out off back away together") | {""}
 _USE_TO = re.compile(r"use (?P<what>[^,;]+?) to (?P<said>[a-z].+)$")
 
@@ -66,6 +70,13 @@ _ASKED_WITH = {
     "depend": "on", "rely": "on", "consist": "of", "refer": "to", "belong": "to", "apply": "to",
     "default": "to", "point": "to", "map": "to", "start": "with", "focus": "on",
 }  # fmt: skip
+_BY_THINGS = word_set(
+    """
+    identified triggered caused controlled determined protected replaced followed secured affected generated
+    defined limited separated powered driven enforced computed calculated preceded surrounded delimited
+    """
+)
+"""What things do as well as people: for the rest one would have to know whether to ask with "who"."""
 _NO_EFFECTS = word_set("have be seem remain need mean tend appear want")
 _SEVERAL = word_set("some few many most several both all each every any")
 _MEASURES = word_set(
@@ -90,35 +101,29 @@ class Source:
     section: SourceSection
     sentence: SourceSentence
 
-    def fact(
-        self, kind: Kind, question: str, *, short: str = "", frame: str = "", filler: str = "",
-        topic: QuestionTopic | None = None, reason_for: str = "", is_denied: bool = False, act: str = "",
-    ) -> DocumentFact:  # fmt: skip
+    def fact(self, kind: Kind, question: str, *, short: str = "", **more: Any) -> DocumentFact:
         """Return the fact that *question* is answered by the sentence, and by *short* as well."""
-        text = self.sentence.text
+        answers = (self.sentence.text, short) if short else (self.sentence.text,)
         return DocumentFact(
-            kind=kind, question=question, answers=(text, short) if short else (text,),
-            start=self.sentence.start, section=self.section, frame=frame, filler=filler, topic=topic,
-            reason_for=reason_for, is_denied=is_denied, act=act,
+            kind=kind, question=question, answers=answers, start=self.sentence.start, section=self.section,
+            **more,
         )  # fmt: skip
 
 
 def facts_of_clause(told: Clause, tail: str, source: Source) -> Iterator[DocumentFact]:
     """Yield what *told* answers; *tail* ends each question (" by default")."""
+    if told.is_cut and _RESTRICTS.search(source.sentence.text) and not _RESTRICTS.search(told.rest):
+        return
     if told.is_mine:
         yield from _of_mine(told, tail, source)
         return
     subject, rest, auxiliary = told.subject, told.rest, told.auxiliary
 
-    def ask(
-        kind: Kind, question: str, *, framed: bool = False, short: str = "", **more: object
-    ) -> DocumentFact:
+    def ask(kind: Kind, question: str, *, framed: bool = False, **more: Any) -> DocumentFact:
         question = f"{question.rstrip('?')}{tail}?"
         frame = question.replace(subject, "{}", 1) if framed and "{" not in question else ""
         topic = QuestionTopic(text=subject, start=question.index(subject), is_plural=told.is_plural)
-        return source.fact(
-            kind, question, topic=topic, short=short, frame=frame, filler=subject if frame else "", **more  # type: ignore[arg-type]
-        )  # fmt: skip
+        return source.fact(kind, question, topic=topic, frame=frame, filler=subject if frame else "", **more)
 
     if _BECAUSE.search(source.sentence.text) and auxiliary != "did":
         negated = {"can": "can't", "will": "won't"}.get(auxiliary, auxiliary + "n't")
@@ -127,10 +132,11 @@ def facts_of_clause(told: Clause, tail: str, source: Source) -> Iterator[Documen
         return
     if not told.is_negated:
         found = next(_of_being(told, ask), None) or next(_of_doing(told, ask), None)
-        if found is not None:
+        if found is not None and found.kind not in ("object", "effect"):
             yield found
-            if found.kind not in ("object", "effect"):
-                return
+            return
+        if found is not None and not _ALSO.search(source.sentence.text):
+            yield found
         if not tail and (found := _of_circumstance(told, ask)) is not None:
             yield found
             return
@@ -188,8 +194,11 @@ def _of_doing(told: Clause, ask: Callable[..., DocumentFact]) -> Iterator[Docume
     if last in _ASKED_OF and _is_object(rest):
         yield ask("object", f"What {does}?", framed=True)
     is_effect = last not in _NO_EFFECTS and "have to" not in told.verb and _is_object(rest)
-    is_name = told.subject[:1].isupper() and told.subject.isalpha()
-    if told.auxiliary != "did" and is_effect and not is_name:
+    # Of things without an article, "What does Redis do?" asks for all that is said of them.
+    opening, *following = told.subject.split()
+    is_one = opening in DETERMINERS or not told.subject.replace(" ", "").isalpha()
+    is_one = is_one and not (following[1:2] == ["of"] and verb(following[0], "gerund"))
+    if told.auxiliary != "did" and is_effect and is_one:
         act = f"{gerund(last)} {rest}" if not before and len(rest.split()) <= LONGEST_ACT else ""
         yield ask("effect", f"What {told.auxiliary} {told.subject} do?", framed=True, act=act)
 
@@ -199,13 +208,13 @@ def _of_circumstance(told: Clause, ask: Callable[..., DocumentFact]) -> Document
     means = _BY_MEANS.match(told.predicate)
     if means is not None and _may_be_how(told, means["what"]):
         agent = re.match(r"by (?!\w+ing\b)", means["means"])
-        if agent is not None and told.auxiliary in BE and " " not in means["what"]:
+        if agent is not None and told.auxiliary in BE and means["what"] in _BY_THINGS:
             by = f"What {told.auxiliary} {told.subject} {means['what']} by?"
             return ask("object", by, short=means["means"][agent.end() :])
         if agent is None or not (told.auxiliary in BE or means["what"].startswith("be ")):
             return ask("procedure", told.question("how", means["what"]), short=means["means"])
     when = _ON_CONDITION.match(told.predicate)
-    if when is None or told.is_cut or told.auxiliary in ("has", "have", "had"):
+    if when is None or told.is_cut or told.auxiliary in ("has", "have"):
         return None
     if told.auxiliary in BE and " " not in when["what"] and verb(when["what"], "participle") is None:
         return None
@@ -253,7 +262,9 @@ def _frame_of(told: Clause) -> tuple[str, str]:
 def _may_be_how(told: Clause, what: str) -> bool:
     """Return whether one asks how of it: an action of somebody, or what is done to something."""
     words = what.split()
-    if told.verb.startswith("have to") or "information" in words:
+    if told.verb.startswith("have to") or "information" in words or words[-2:-1] == ["as"]:
+        return False
+    if told.is_mine and len(words) < 2:
         return False
     if words[-1].lower() in PREPOSITIONS | CONJUNCTIONS | BE | {"just", "only", "more", "am"}:
         return False

@@ -13,10 +13,9 @@ from replay.synthesis.questions.clause_ends import OBJECT_STARTS
 from replay.synthesis.questions.clauses import Clause, clause
 from replay.synthesis.questions.fact import DocumentFact, QuestionTopic
 from replay.synthesis.questions.naming import is_told_elsewhere, names_something
-from replay.synthesis.questions.noun_phrases import noun_phrase
+from replay.synthesis.questions.phrases import is_doing, noun_phrase, wish_of
 from replay.synthesis.questions.predicates import Source, facts_of_clause
 from replay.synthesis.questions.verbs import verb
-from replay.synthesis.questions.wishes import is_doing, wish_of
 from replay.synthesis.questions.words import (
     AUXILIARIES,
     BE,
@@ -73,6 +72,7 @@ _TWO_SUBJECTS = re.compile(
     r" (?:is|are|was|were|has|will) "
 )
 """A condition on what "you" do in which another clause begins without a word for it."""
+_OUGHT = re.compile(r"(?:(?!(?:and|or|but|that|which|who) )[\w-]+ ){1,7}?(?:should|must) ")
 _GOES_ON = re.compile(r"\b(?:still|again|previously|already|now|persists?|any(?:more| longer)|further)\b")
 """What a condition has that only stands after another one."""
 _BEFORE_BASE = word_set(
@@ -200,6 +200,8 @@ def _of_condition(found: re.Match[str], known: Vocabulary, source: Source) -> It
     said, word, main = found["said"], found["word"].lower(), found["main"]
     if (
         points(said)
+        or main.split()[0] in AUXILIARIES
+        or main.startswith(("it is recommended", "it's recommended", "it is best", "it's best"))
         or "you/" in said
         or _TWO_SUBJECTS.match(said)
         or _GOES_ON.search(said)
@@ -220,7 +222,8 @@ def _of_condition(found: re.Match[str], known: Vocabulary, source: Source) -> It
         return
     if not does and (_STATE.match(said) if is_mine else told is not None and _is_past_or_wish(told)):
         return
-    frame = f"{'What should I do' if does else 'What happens'} {word} {{}}?"
+    asked = "should happen" if _OUGHT.match(main) else "happens"
+    frame = f"What {'should I do' if does else asked} {word} {{}}?"
     condition = in_first_person(said)
     if is_mine and (len(condition.split()) < LEAST_CONDITION or _TWO_CLAUSES.search(said)):
         return

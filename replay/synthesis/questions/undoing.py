@@ -29,7 +29,7 @@ _PERSONS = word_set(
     """
 )
 _OWNED = re.compile(r"(?P<lead>.*)\bthe (?P<thing>[a-z -]+) of $")
-_JOINED = re.compile(r"^(?:What happens|What should I do) (?P<word>if|when|once) \{\}\?$")
+_JOINED = re.compile(r"^What (?:happens|should happen|should I do) (?P<word>if|when|once) \{\}\?$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,6 +163,8 @@ def _pronoun(fact: DocumentFact) -> str:
     assert topic is not None
     if topic.is_plural:
         return "they"
+    if re.match(r"an? [a-z]+ of ", topic.text):
+        return ""  # "a majority of the members"
     if _PERSONS & set(re.findall("[a-z]+", topic.text.lower())):
         return ""
     may_be_a_person = topic.text[:1].isupper() and all(

@@ -71,25 +71,6 @@ def write_card(
         InputError: *path* can't be written.
     """
     data = data_statistics(path.name.removesuffix(".card.md"), conversations, resolver=resolver)
-    document = _card_document(
-        data, conversations, rejected, settings, sources, signature, references, unread, licence
-    )
-    with writing(path):
-        path.write_text(document_markdown(document) + "\n", "utf-8")
-    return data
-
-
-def _card_document(
-    data: DataStatistics,
-    conversations: Sequence[Conversation],
-    rejected: Counter[str],
-    settings: Mapping[str, Any],
-    sources: Sequence[str],
-    signature: str,
-    references: Counter[str] | None,
-    unread: Sequence[str],
-    licence: str,
-) -> ReportDocument:
     made = {"signature": signature, "settings": json.dumps(settings, sort_keys=True, ensure_ascii=False)}
     sections = [
         ReportSection(name="made", title="How it was made", blocks=[Pairs(made)]),
@@ -111,10 +92,13 @@ def _card_document(
         title = f"Files that could not be used ({len(unread):,})"
         sections.append(ReportSection(name="unread", title=title, blocks=[ItemList(unread[:MOST_FILES])]))
     sections.append(ReportSection(name="examples", title="Examples", blocks=[_examples(conversations)]))
-    return ReportDocument(
+    document = ReportDocument(
         title=f"{data.name}: {data.conversations:,} conversations from {len(sources):,} documents",
         sections=[*sections, notes_section(data_notes([data]))],
     )
+    with writing(path):
+        path.write_text(document_markdown(document) + "\n", "utf-8")
+    return data
 
 
 def _counts(name: str, title: str, counts: Counter[str]) -> ReportSection:

@@ -34,10 +34,11 @@ def data_document(data: Sequence[DataStatistics]) -> ReportDocument:
 
 def data_sections(data: Sequence[DataStatistics]) -> list[ReportSection]:
     """Return the tables."""
+    asked = [word for word in QUESTION_WORDS if any(word in one.question_words for one in data)]
     return [
         _table("size", "Size", data, _SIZE),
         _table("kinds", "Kinds of questions", data, _KINDS),
-        _question_words(data),
+        _table("question words", "Question words", data, [(word, _asked_with(word)) for word in asked]),
         *(_depths(one, len(data) > 1) for one in data),
     ]
 
@@ -96,20 +97,8 @@ _KINDS: _Rows = (
 )
 
 
-def _question_words(data: Sequence[DataStatistics]) -> ReportSection:
-    asked = [word for word in QUESTION_WORDS if any(word in one.question_words for one in data)]
-
-    def cell(one: DataStatistics, word: str) -> str:
-        return _share(Proportion(count=one.question_words.get(word, 0), of=one.turns))
-
-    columns = [
-        column("Question words", asked, left=True),
-        *(
-            column(one.name if len(data) > 1 else "figures", [cell(one, word) for word in asked])
-            for one in data
-        ),
-    ]
-    return ReportSection(name="question words", blocks=[Table(columns=lambda _: columns)])
+def _asked_with(word: str) -> Callable[[DataStatistics], str]:
+    return lambda data: _share(Proportion(count=data.question_words.get(word, 0), of=data.turns))
 
 
 def _depths(data: DataStatistics, named: bool) -> ReportSection:

@@ -21,6 +21,7 @@ from replay.synthesis.documents.markdown import read_markdown, read_plain_text
 from replay.synthesis.documents.prose import sentences
 from replay.synthesis.documents.records import read_csv, read_json_lines
 from replay.synthesis.documents.restructured_text import read_restructured_text
+from tests.data_tables import from_table
 
 
 def markdown(source: str) -> SourceDocument:
@@ -44,44 +45,7 @@ def texts(document: SourceDocument) -> list[str]:
     return [sentence.text for section in document.sections for sentence in all_sentences(section)]
 
 
-@pytest.mark.parametrize(
-    ("paragraph", "expected"),
-    [
-        (
-            "It needs Python 3.11 or newer. Install it first.",
-            ["It needs Python 3.11 or newer.", "Install it first."],
-        ),
-        (
-            "Use short names, e.g. a.b or so. They are easy.",
-            ["Use short names, e.g. a.b or so.", "They are easy."],
-        ),
-        (
-            "It reads text, tables, etc. and much more of it.",
-            ["It reads text, tables, etc. and much more of it."],
-        ),
-        ("Edit the file setup.cfg. It is read once.", ["Edit the file setup.cfg.", "It is read once."]),
-        ("This is in Fig. 3 of the paper.", ["This is in Fig. 3 of the paper."]),
-        ("Dr. Smith wrote the first version.", ["Dr. Smith wrote the first version."]),
-        ('He said so. "It is late," she replied.', ["He said so.", '"It is late," she replied.']),
-        ("See also", []),
-        ("See the installation guide.", []),
-        ("For more information, see the guide.", []),
-        ("For a list of all options, see the reference.", []),
-        ("Edit this page on GitHub.", []),
-        ("Installation Guide", []),
-        ("The following command installs it.", []),
-        ("Visit https://example.com to get the program.", []),
-        ("and so the rest is left to you.", []),
-        ("(It is one of two. It has another.)", []),
-        ("He said “I will. You may too.” It was late.", ["It was late."]),
-        ("As you can see, it is short.", []),
-        ("It is fast (on most of them).", ["It is fast (on most of them)."]),
-        ("etcd stores the state of the cluster.", ["etcd stores the state of the cluster."]),
-        ("Note: the server must be running.", ["The server must be running."]),
-        ("🚀 It starts within a second.", ["It starts within a second."]),
-        ("The state is kept[^1] in memory.", ["The state is kept in memory."]),
-    ],
-)
+@from_table
 def test_sentences_are_cut_where_they_end_and_nothing_else_is_one(paragraph, expected):
     assert [piece.text for piece in sentences(paragraph)] == expected
 

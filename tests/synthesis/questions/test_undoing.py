@@ -1,11 +1,12 @@
 """Questions that lean on others: what stands for what is known."""
 
 from dataclasses import replace
+from pathlib import Path
 
 from replay.synthesis.documents.document import SourceSection, SourceSentence
 from replay.synthesis.questions.fact import DocumentFact, QuestionSetting, QuestionTopic
 from replay.synthesis.questions.sentences import facts_of
-from replay.synthesis.questions.settings import settings_of
+from replay.synthesis.questions.settings import SiteOutline, settings_of
 from replay.synthesis.questions.undoing import in_setting, lean_on
 from tests.data_tables import from_table
 from tests.synthesis.questions.test_sentences import KNOWN
@@ -88,26 +89,48 @@ def test_a_person_is_no_it():
 
 def test_a_setting_is_left_out_where_it_was_said():
     page = QuestionSetting(text="TLS", key="tls.md", is_told=False)
-    heading = QuestionSetting(text="when joining a node", key="tls.md#Joining a node", is_told=False)
+    heading = QuestionSetting(text="joining a node", key="tls.md#Joining a node", is_told=False)
     fact = made("Is a key needed?", kind="yes-no", settings=(page, heading))
-    assert fact.standalone == "About TLS: when joining a node, is a key needed?"
+    assert fact.standalone == "About TLS, joining a node: Is a key needed?"
     form = in_setting(fact, {page: 2})
-    assert (form.question, form.way) == ("When joining a node, is a key needed?", "setting")
+    assert (form.question, form.way) == ("About joining a node: Is a key needed?", "setting")
     assert in_setting(fact, {page: 2, heading: 3}).question == "Is a key needed?"
+
+
+def told_on(path, question, title, *headings, shared=(), product=""):
+    """Return what is said before a question under *headings* of a page, None where nothing tells it."""
+    section = SourceSection(id="a.md#1", headings=(title, *headings), text="Yes.", start=0, end=4, blocks=())
+    fact = replace(made(question, kind="yes-no"), section=section)
+    outline = SiteOutline(
+        shared_titles=shared, shared_headings=shared, root=Path("docs").absolute(), products={path: product}
+    )
+    told = settings_of(fact, title, path, outline)
+    return None if told is None else [one.text for one in told if not one.is_told]
 
 
 @from_table
 def test_a_page_is_named_where_the_question_does_not_name_it(title, heading, question, settings):
-    section = SourceSection(id="a.md#1", headings=(title, heading), text="Yes.", start=0, end=4, blocks=())
-    fact = replace(made(question, kind="yes-no"), section=section)
-    assert [one.text for one in settings_of(fact, title, "docs/agents/a.md") if not one.is_told] == settings
+    assert told_on("docs/agents/a.md", question, title, heading) == settings
 
 
 def test_a_title_that_several_folders_have_is_told_with_its_folder():
-    section = SourceSection(id="a.md#1", headings=("Usage notes",), text="Yes.", start=0, end=4, blocks=())
-    fact = replace(made("Is a key needed?", kind="yes-no"), section=section)
-    told = settings_of(fact, "Implementation", "docs/step-indicator/a.md", is_shared=True)
-    assert [one.text for one in told] == ["step indicator Implementation"]
+    told = told_on("docs/step-indicator/a.md", "Is a key needed?", "Use", "Usage notes", shared={("Use", "")})
+    assert told == ["Use (step indicator)"]
+
+
+def test_a_title_of_one_word_is_told_with_the_product():
+    assert told_on("docs/a.md", "Is a key needed?", "Roles", product="Mastodon") == ["Roles (Mastodon)"]
+    assert told_on("docs/a.md", "Is a key needed?", "Overview", product="Mastodon") == ["Mastodon"]
+
+
+def test_a_heading_that_stands_elsewhere_too_is_told_with_the_one_above():
+    headings = "LDAP injection", "Mitigation"
+    told = told_on("docs/a.md", "Is a key needed?", "Safe input", *headings, shared={"Mitigation"})
+    assert told == ["Safe input", "LDAP injection", "Mitigation"]
+
+
+def test_a_heading_that_nobody_can_say_leaves_its_place_untold():
+    assert told_on("docs/a.md", "Is a key needed?", "Safe input", "Where are passwords kept?") is None
 
 
 def test_more_that_a_thing_does_is_asked_for_by_what_else():

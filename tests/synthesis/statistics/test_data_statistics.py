@@ -16,33 +16,23 @@ from replay.synthesis.statistics.card import write_card
 from replay.synthesis.statistics.data_document import data_document
 from replay.synthesis.statistics.data_statistics import Proportion, data_statistics
 
+
+def turn(number: str, question: str, standalone: str, answer: str, *passages: str) -> Turn:
+    return Turn(
+        id=number, question=question, standalone=standalone, gold_answers=(answer,), gold_passages=passages
+    )
+
+
+FOUNDED = "Who founded the band in London?"
 BAND = Conversation(
     id="band",
     passages=(Passage(id="p1", text="..."), Passage(id="p2", text="...")),
     turns=(
-        Turn(
-            id="1",
-            question="Who founded the band in London?",
-            standalone="Who founded the band in London?",
-            gold_answers=("Ada and Bo founded it.",),
-            gold_passages=("p1",),
-        ),
-        Turn(
-            id="2",
-            question="Did she sing?",
-            standalone="Did Ada sing?",
-            gold_answers=("Yes, she did.",),
-            gold_passages=("p1",),
-        ),
-        Turn(id="3", question="Why?", standalone="Why did Ada sing?", gold_answers=("CANNOTANSWER",)),
-        Turn(
-            id="4",
-            question="Is London a city?",
-            standalone="Is London a city?",
-            gold_answers=("It is.",),
-            gold_passages=("p2",),
-        ),
-        Turn(id="5", question="Did she sing?", standalone="Did Ada sing?", gold_answers=("Yes, she did.",)),
+        turn("1", FOUNDED, FOUNDED, "Ada and Bo founded it.", "p1"),
+        turn("2", "Did she sing?", "Did Ada sing?", "Yes, she did.", "p1"),
+        turn("3", "Why?", "Why did Ada sing?", "CANNOTANSWER"),
+        turn("4", "Is London a city?", "Is London a city?", "It is.", "p2"),
+        turn("5", "Did she sing?", "Did Ada sing?", "Yes, she did."),
     ),
 )
 
