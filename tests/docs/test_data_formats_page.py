@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -51,7 +52,7 @@ def _slack_export(folder: Path, day: str) -> Path:
 
 @pytest.mark.parametrize("name", available("readers"))
 def test_every_setting_is_documented(name):
-    for setting in available("readers")[name].load().__dataclass_fields__:
+    for setting in (field.name for field in fields(available("readers")[name].load())):
         assert f"| `{setting}` |" in SECTIONS[name]
 
 
