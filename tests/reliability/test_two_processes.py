@@ -10,7 +10,7 @@ from contextlib import closing, contextmanager
 import pytest
 
 from replay.results.run import Run
-from replay.store.database import acquire, release
+from replay.store.database import lock_run, unlock_run
 from tests.cli.command import replay_cli, replay_process
 from tests.reliability.programs import begun, only_run, write_scenario
 from tests.waiting import until
@@ -66,11 +66,11 @@ def test_a_rerun_of_a_run_that_is_written_is_refused(tmp_path):
     write_scenario(tmp_path)
     assert replay_cli("run", "scenario.yaml", cwd=tmp_path).returncode == 0
     run = only_run(tmp_path / "runs")
-    lock = acquire(run)
+    lock = lock_run(run)
     try:
         done = replay_process("rerun", run, "--only", "depth=1", cwd=tmp_path)
     finally:
-        release(lock)
+        unlock_run(lock)
     assert done.returncode == 2
     assert "another process is writing" in done.stderr
     assert Run(run).superseded() == []
