@@ -32,7 +32,7 @@ from replay.coreference.service.service import CoreferenceService, ResolverChoic
 from replay.results.run import Run
 from replay.scenario.reading import read_choices
 from replay.statistics.interval import UndefinedNumber
-from tests.statistics.test_rater_agreement import cohen_kappa
+from replay.statistics.rater_agreement import cohen
 
 AT_A_TIME = 8
 
@@ -98,7 +98,8 @@ def report(pairs: Sequence[Pair], shown: int) -> str:
     """What was found, as text."""
     judged = [pair for pair in pairs if None not in (pair.first.valid, pair.second.valid)]
     counts = Counter((pair.first.invalid, pair.second.invalid) for pair in judged)
-    kappa = cohen_kappa([pair.first.invalid for pair in judged], [pair.second.invalid for pair in judged])
+    none = UndefinedNumber(reason="no question that both judged")
+    kappa = cohen([(pair.first.invalid, pair.second.invalid) for pair in judged]).value() if judged else none
     alike, both = same_readings(pairs)
     lines = [
         f"{len(judged)} questions judged by both, {len(pairs) - len(judged)} not judged by one of them",

@@ -34,7 +34,7 @@ def group_of(record: TurnRecord) -> Group:
 
 def group_json(one: Any) -> dict[str, Any]:
     """Return *one*, a dataclass with a ``group``, as plain values, system and policy in the group's place."""
-    plain: dict[str, Any] = msgspec.to_builtins(one)
+    plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(one))  # tuples as lists
     return {**plain.pop("group"), **plain}
 
 

@@ -12,8 +12,8 @@ from hypothesis import given, strategies as st
 
 from replay.core.errors import InputError, ReplayError
 from replay.results.run import Run
+from replay.statistics.rater_agreement import cohen
 from replay.study.presets.run_turns import draw_turns
-from tests.statistics.test_rater_agreement import cohen_kappa
 from tests.study.presets.people import TELLTALE, study_text, work
 from tests.study.serving import begun, served
 
@@ -98,7 +98,7 @@ async def test_answers_that_raters_part_on_go_to_the_adjudicator_and_nothing_els
     assert ratings["cat"] == {}, "who adjudicates is no further rater"
     turns = list(ratings["ann"])
     # Observed agreement 2/4, expected 1 * 1/2: kappa (0.5 - 0.5)/(1 - 0.5).
-    assert cohen_kappa([ratings["ann"][t] for t in turns], [ratings["ben"][t] for t in turns]) == 0
+    assert cohen([(ratings["ann"][t], ratings["ben"][t]) for t in turns]).value() == 0
     final = {s.turn: s.value for s in results.scores if s.name == "final_rating"}
     agreed = [turn for turn in turns if ratings["ben"][turn] == 1]
     assert [final[turn] for turn in agreed] == [1, 1]
