@@ -7,7 +7,7 @@ the gold answer's information).
 
 ``goal_reached``: did the user get what they wanted of the conversation? Asked of conversations with a goal
 in the place of recorded questions, once for each, about all that was said. The user who ends a conversation
-has a view of their own (``replay.statistics.simulations``).
+has a view of their own (``replay.statistics.users``).
 """
 
 from __future__ import annotations
