@@ -11,7 +11,7 @@ from replay.cli.output import echo
 
 if TYPE_CHECKING:
     from replay.core.adapter import Adapter
-    from replay.synthesis.flow import Shares
+    from replay.synthesis.synthesis_settings import Shares
     from replay.synthesis.synthesize import Synthesis
 
 
@@ -110,7 +110,8 @@ def synthesize(
     from replay.core.errors import writing
     from replay.datasets.native import write_native
     from replay.synthesis.statistics.card import write_card
-    from replay.synthesis.synthesize import SynthesisSettings, synthesize as make
+    from replay.synthesis.synthesis_settings import SynthesisSettings
+    from replay.synthesis.synthesize import synthesize as make
 
     shares = _shares(preset, share or [])
     if llm is not None:
@@ -180,7 +181,7 @@ def _write_probe(made: Synthesis, path: Path, seed: int) -> None:
 
 def _shares(preset: str, given: list[str]) -> Shares:
     from replay.core.errors import InputError
-    from replay.synthesis.synthesize import shares_of
+    from replay.synthesis.synthesis_settings import shares_of
 
     values: dict[str, float] = {}
     for one in given:

@@ -106,7 +106,7 @@ class Pairs:
 
 @dataclass(frozen=True, slots=True)
 class ChartFigure:
-    """A Plotly figure, its colours written as ``replay.report.figures`` writes them."""
+    """A Plotly figure, its colours written as ``replay.report.charts`` writes them."""
 
     title: str
     figure: Mapping[str, Any]

@@ -24,6 +24,7 @@ from replay.synthesis.filters import passage_of, with_neighbours
 from replay.synthesis.pool import Area
 from replay.synthesis.questions.fact import DocumentFact, QuestionSetting
 from replay.synthesis.questions.undoing import QuestionForm, Way, in_setting, lean_on
+from replay.synthesis.synthesis_settings import Shares
 
 Move = Literal["lean", "elliptic", "same section", "other section", "unanswerable"]
 
@@ -39,30 +40,6 @@ MOST_TITLES = 3
 """Documents that a conversation is named by."""
 _AROUND = 4
 """Areas to either side from which a question without answer is taken."""
-
-
-class Shares(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What share of the questions after the first is of each kind, as far as the documents carry it."""
-
-    anaphora: float = 0.35
-    """Questions with "it", "its", "that parameter", "the second one" for what was named before."""
-    ellipsis: float = 0.12
-    """Questions that leave out what was said before: "And a node?", "Why?"."""
-    unanswerable: float = 0.1
-    """Questions that the passages don't answer."""
-    shift: float = 0.15
-    """Questions about another section than the one before."""
-    yes_no: float = 0.3
-    """Questions to be answered by yes or no, of all."""
-
-    def __post_init__(self) -> None:
-        for name in self.__struct_fields__:
-            if not 0 <= getattr(self, name) <= 1:
-                raise ValueError(f"the share of {name} is {getattr(self, name)}; give a number from 0 to 1")
-        if (total := self.anaphora + self.ellipsis + self.unanswerable + self.shift) > 1:
-            raise ValueError(
-                f"the shares of anaphora, ellipsis, unanswerable and shift sum to {total:g}; at most 1"
-            )
 
 
 @dataclass(slots=True)

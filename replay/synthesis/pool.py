@@ -6,7 +6,6 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import zip_longest
 from pathlib import PurePath
 
 from replay.coreference.reading.words import content_words
@@ -59,10 +58,26 @@ _SUPPOSES = re.compile(
 """What opens a list of things that may be so, and needn't."""
 _OF_ITS_TIME = re.compile(
     r"\b(?:change ?log|(?:release|version) (?:notes|history)|what's new|examples?|case study)\b"
-    r"|(?:^|/ )v?\d+\.\d[\w.]*(?: |$)",
+    r"|(?:^|/ )v?\d+\.\d[\w.]*(?: |$)"
+    r"|\brubric\b|\b(?:judging|scoring|evaluation|selection) criteria\b|\d ?(?:percent|%|points)$",
     re.IGNORECASE,
 )
-"""What stands over changes of a version, which were true on its day, and over things made up."""
+"""What stands over changes of a version, which were true on its day, over things made up, and over what
+somebody is to be judged by."""
+_ON_THE_DAY = re.compile(
+    r"\b(?:today|tomorrow|yesterday|tonight|(?:this|last|next) (?:week|month|quarter|year))\b", re.IGNORECASE
+)
+_SOMEBODY = re.compile(r"\b(?:he|she|him|her|his|hers)\b", re.IGNORECASE)
+_NOT_SO = re.compile(r"\b(?:does not|doesn['’]t|do not|don['’]t) (?:\w+ )?mean\b")
+_UNSAID = re.compile(
+    r"^(?!.*\ba certain).*\bcertain \w+|^(?:How|What|Which|Where).*\b(?:different|various) \w+s\?$"
+    r"|\b(?:suitable|appropriate)\?$"
+)
+"""What is told apart by what only the passage says: "certain options", "anyone suitable"."""
+_OF_WHAT = re.compile(
+    r"\bthe (?:maximum|minimum|total|average|initial|final|actual|desired|resulting) \w+"
+    r"(?=\?| (?:is|are|does|do|default|depend)\b)"
+)
 _FIRST_STEP = re.compile(r"(?:First|Start|Begin)\b")
 _NEXT_STEP = re.compile(r"(?:Then|Next|Now|After (?:that|this)|Afterwards|Finally|Once)\b")
 SHARED_BY, LEAST_DOCUMENTS = 0.08, 3
@@ -214,7 +229,7 @@ def _facts_of_document(
             rejected["passage too thin"] += 1
             continue
         if _OF_ITS_TIME.search(" / ".join((document.title, *section.headings))):
-            rejected["tells what changed, or an example"] += 1
+            rejected["tells what changed, an example, or how to judge"] += 1
             continue
         for bare in _facts_of_section(section, known):
             settings = settings_of(bare, document.title, document.path, outline)
@@ -248,8 +263,9 @@ def _facts_of_section(section: SourceSection, known: Vocabulary) -> Iterator[Doc
         supposes = isinstance(block, SourceList) and _SUPPOSES.search(lead) is not None
         for paragraph in paragraphs_of(block):
             last: SourceSentence | None = None
-            for sentence, after in zip_longest(paragraph.sentences, paragraph.sentences[1:]):
-                is_step_of_several = _FIRST_STEP.match(sentence.text) is not None or _goes_on(after)
+            for at, sentence in enumerate(paragraph.sentences):
+                goes_on = any(_NEXT_STEP.match(one.text) for one in paragraph.sentences[at + 1 : at + 3])
+                is_step_of_several = goes_on or _FIRST_STEP.match(sentence.text) is not None
                 for fact in facts_of(section, sentence, known, last):
                     if fact.kind == "procedure":
                         is_whole = not is_step_of_several
@@ -259,10 +275,6 @@ def _facts_of_section(section: SourceSection, known: Vocabulary) -> Iterator[Doc
                         yield fact
                 last = sentence
         before = block.sentences[-1] if isinstance(block, SourceParagraph) else None
-
-
-def _goes_on(after: SourceSentence | None) -> bool:
-    return after is not None and _NEXT_STEP.match(after.text) is not None
 
 
 def _size(section: SourceSection) -> int:
@@ -286,8 +298,14 @@ def _fault(fact: DocumentFact) -> str:
         return "question too long"
     if _BROKEN.search(question) or (question.startswith("Where") and _NO_PLACE.search(answer)):
         return "the sentence was misread"
-    if _VAGUE.fullmatch(question):
+    if _VAGUE.fullmatch(question) or _UNSAID.search(question):
         return "too broad"
+    if _SOMEBODY.search(f"{question} {answer}") or _OF_WHAT.search(question):
+        return "nothing tells what it is about"
+    if _ON_THE_DAY.search(question) or _ON_THE_DAY.search(answer):
+        return "is true on one day"
+    if fact.kind == "condition" and _NOT_SO.search(answer):
+        return "the answer says only what is not so"
     points = fact.kind in ("procedure", "condition") and _POINTING.search(answer)
     if points or _LEANING_ANSWER.search(answer):
         return "the answer leans on what stands around it"

@@ -15,7 +15,7 @@ from replay.core.decoding import decoder_of
 from replay.core.disk_cache import DiskCache, cache_path
 from replay.core.errors import DatasetError, InputError
 from replay.core.settings.plugins import NestedChoice, make_nested
-from replay.synthesis.synthesize import VERSION, Preset, SynthesisSettings, shares_of, synthesize
+from replay.synthesis.synthesis_settings import VERSION, Preset, SynthesisSettings, shares_of
 
 _KEPT = decoder_of(list[Conversation])
 _LARGEST_BYTES = 500_000_000
@@ -57,6 +57,8 @@ class DocumentsReader:
         Raises:
             DatasetError: they carry fewer than are asked for.
         """
+        from replay.synthesis.synthesize import synthesize  # a plain run asks every reader what it knows
+
         cache = DiskCache(cache_path("synthesis.sqlite"), renew_damaged=True, largest_bytes=_LARGEST_BYTES)
         key = self._key(paths)
         kept = cache.get([key]).get(key)

@@ -10,7 +10,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Literal
 
 import msgspec
 
@@ -18,58 +17,11 @@ from replay.core.adapter import Adapter
 from replay.core.conversation import Conversation
 from replay.core.errors import DatasetError, InputError
 from replay.coreference.reading.resolver import Resolver
-from replay.synthesis.documents.read import LARGEST_MB, DocumentReading
+from replay.synthesis.documents.read import DocumentReading
 from replay.synthesis.filters import keep_answered, mark_references
-from replay.synthesis.flow import ConversationWriter, Shares, reached_shares, too_few
+from replay.synthesis.flow import ConversationWriter, reached_shares, too_few
 from replay.synthesis.pool import Area, pool_of
-
-Preset = Literal["quac", "ikat", "support"]
-
-PRESETS: dict[Preset, Shares] = {
-    "quac": Shares(anaphora=0.6, ellipsis=0.2, unanswerable=0.15, shift=0.02, yes_no=0.36),
-    "ikat": Shares(anaphora=0.5, ellipsis=0.16, unanswerable=0, shift=0.3, yes_no=0.21),
-    "support": Shares(),
-}
-"""The first two as ``replay data stats`` finds them in CANARD and iKAT 2024, cut so that they sum to 1."""
-
-
-VERSION = 2
-"""Raised whenever equal documents and settings give other conversations."""
-
-
-def shares_of(preset: str, given: Mapping[str, float]) -> Shares:
-    """
-    Return the shares of *preset*, with those that are *given* in their place.
-
-    Raises:
-        ValueError: there is no such preset or share, or a number is not from 0 to 1.
-    """
-    found = next((shares for name, shares in PRESETS.items() if name == preset), None)
-    if found is None:
-        raise ValueError(f'there is no preset "{preset}"; choose {", ".join(PRESETS)}')
-    for name in given:
-        if name not in Shares.__struct_fields__:
-            raise ValueError(f'there is no share "{name}"; choose {", ".join(Shares.__struct_fields__)}')
-    return msgspec.structs.replace(found, **given)
-
-
-class SynthesisSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What is made."""
-
-    conversations: int | None = 50
-    """None for as many as the documents carry."""
-    turns: int = 8
-    """Questions of each conversation."""
-    seed: int = 0
-    shares: Shares = Shares()
-    largest_mb: float = LARGEST_MB
-    """Larger files are left out; millions of bytes."""
-
-    def __post_init__(self) -> None:
-        for name in ("conversations", "turns"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise ValueError(f"{name} is {value}; give at least 1")
+from replay.synthesis.synthesis_settings import VERSION, SynthesisSettings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

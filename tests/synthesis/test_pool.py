@@ -1,5 +1,7 @@
 """What documents carry: comparisons and "what else" only where the answer is exact."""
 
+import pytest
+
 from replay.synthesis.documents.read import read_documents
 from replay.synthesis.pool import pool_of
 from tests.data_tables import from_table
@@ -74,3 +76,21 @@ def test_what_holds_only_at_times_or_in_an_example_is_not_asked(tmp_path):
 def test_what_ought_to_happen_is_not_what_happens(tmp_path):
     page = "# Leaving\n\nIf a member leaves, the owner must revoke the key. A key is a file. It is kept.\n"
     assert any(one.startswith("What should happen if a member leaves") for one in asked(tmp_path, page))
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Certain options can be set in the archive.",
+        "To use different settings, restart the archive.",
+        "If the archive closes, he opens the cellar.",
+        "The maximum width defaults to the width of the table.",
+        "The archive can be visited today.",
+        "If a map is torn, that doesn't mean the archive must close.",
+    ],
+)
+def test_what_only_the_passage_or_its_day_tells_is_not_asked(sentence, tmp_path):
+    page = f"# Archives\n\nThe archive needs a permit. {sentence} A map shows a town.\n"
+    found = asked(tmp_path, page)
+    assert found
+    assert not [one for one, fact in found.items() if fact.answers[0] in sentence]

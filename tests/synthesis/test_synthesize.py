@@ -9,8 +9,8 @@ from replay import CANNOT_ANSWER
 from replay.core.errors import InputError
 from replay.coreference.reading.embedded import EmbeddedResolver
 from replay.synthesis.filters import FOUND_WITHOUT, NOT_FOUND
-from replay.synthesis.flow import Shares
-from replay.synthesis.synthesize import SynthesisSettings, shares_of, synthesize
+from replay.synthesis.synthesis_settings import Shares, SynthesisSettings, shares_of
+from replay.synthesis.synthesize import synthesize
 from replay_adapters.local.extractive import ExtractiveAdapter
 
 

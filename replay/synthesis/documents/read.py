@@ -19,9 +19,7 @@ from replay.synthesis.documents.pdf import UnreadablePdfError, read_pdf
 from replay.synthesis.documents.prose import english_words, without_marks
 from replay.synthesis.documents.records import read_csv, read_json_lines
 from replay.synthesis.documents.restructured_text import read_restructured_text
-
-LARGEST_MB = 20
-"""Files above this size are left out, unless another limit is set."""
+from replay.synthesis.synthesis_settings import LARGEST_MB
 
 _READERS: dict[str, Callable[..., SourceDocument]] = {
     **dict.fromkeys((".txt", ".text"), read_plain_text),

@@ -19,7 +19,6 @@ from replay.core.asking.prompt import Prompt
 from replay.core.conversation import CANNOT_ANSWER, Conversation, Turn
 from replay.core.errors import AdapterError
 from replay.synthesis.filters import passage_of
-from replay.synthesis.flow import Shares
 from replay.synthesis.model.areas import ModelArea
 from replay.synthesis.model.checks import (
     MOST_ANSWER_WORDS,
@@ -29,6 +28,7 @@ from replay.synthesis.model.checks import (
     question_fault,
 )
 from replay.synthesis.model.writer import JsonWriter, NothingUsableError
+from replay.synthesis.synthesis_settings import Shares
 
 PROMPTS = Path(__file__).resolve().parent / "prompts"
 _KEYS = ("question", "standalone")

@@ -66,6 +66,8 @@ _ASKED_OF = word_set(
 """Verbs that "What does X ...?" is asked with; of the others one asks "What does X do?"."""
 LONGEST_ACT = 10
 """Words after the verb, of what "Besides ..." says."""
+_USING = word_set("people users customers visitors developers readers students children someone anyone")
+"""Who may be the ones that use something: "watch people using it" says nothing of how."""
 _ASKED_WITH = {
     "depend": "on", "rely": "on", "consist": "of", "refer": "to", "belong": "to", "apply": "to",
     "default": "to", "point": "to", "map": "to", "start": "with", "focus": "on",
@@ -266,7 +268,7 @@ def _may_be_how(told: Clause, what: str) -> bool:
         return False
     if told.is_mine and len(words) < 2:
         return False
-    if words[-1].lower() in PREPOSITIONS | CONJUNCTIONS | BE | {"just", "only", "more", "am"}:
+    if words[-1].lower() in PREPOSITIONS | CONJUNCTIONS | BE | _USING | {"just", "only", "more", "am"}:
         return False
     if told.auxiliary in BE:
         return len(words) < 4 and verb(words[0].lower(), "participle") is not None

@@ -8,12 +8,12 @@ import pytest
 
 from replay.core.conversation import CANNOT_ANSWER
 from replay.core.errors import InputError, RunStoppedError
-from replay.synthesis.flow import Shares
 from replay.synthesis.model.synthesize import (
     ModelSettings,
     estimate_model_synthesis,
     synthesize_with_model,
 )
+from replay.synthesis.synthesis_settings import Shares
 from tests.synthesis.model.model_server import SENTENCES, model_server, write_documents
 
 PLAIN = Shares(anaphora=0, ellipsis=0, unanswerable=0, shift=0, yes_no=0)
