@@ -58,7 +58,7 @@ def test_equal_documents_are_made_once(documents, tmp_path, monkeypatch):
 
     first = read()
     with monkeypatch.context() as patched:
-        patched.setattr("replay.synthesis.reader.synthesize", None)  # calling it would fail
+        patched.setattr("replay.synthesis.synthesize.synthesize", None)  # calling it would fail
         assert read() == first
         with pytest.raises(TypeError):
             read(seed=1)

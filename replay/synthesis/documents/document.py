@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+LARGEST_MB = 20
+"""Larger files are left out unless one says otherwise; millions of bytes."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceSentence:

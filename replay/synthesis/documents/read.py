@@ -12,14 +12,13 @@ from itertools import islice
 from pathlib import Path
 
 from replay.core.errors import DatasetError
-from replay.synthesis.documents.document import SourceDocument, SourceSection
+from replay.synthesis.documents.document import LARGEST_MB, SourceDocument, SourceSection
 from replay.synthesis.documents.html import read_html
 from replay.synthesis.documents.markdown import read_markdown, read_plain_text
 from replay.synthesis.documents.pdf import UnreadablePdfError, read_pdf
 from replay.synthesis.documents.prose import english_words, without_marks
 from replay.synthesis.documents.records import read_csv, read_json_lines
 from replay.synthesis.documents.restructured_text import read_restructured_text
-from replay.synthesis.synthesis_settings import LARGEST_MB
 
 _READERS: dict[str, Callable[..., SourceDocument]] = {
     **dict.fromkeys((".txt", ".text"), read_plain_text),
