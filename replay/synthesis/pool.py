@@ -45,6 +45,7 @@ _BROKEN = re.compile(
     r"|^(?:Is|Are|Can|Could) .*\b(?:found|accessed|viewed|read) (?:at|in|on)\b"
 )
 """What no question has: "only be accessed" twice, "import and exporting", "a service accounts is" ..."""
+_WRITTEN = re.compile(r"Where .*\b(?:written|implemented|coded|expressed|formatted)\b")
 _NO_PLACE = re.compile(r"\bin (?:terms of|an? (?:\w+ )?(?:way|manner|fashion|order))\b")
 _VAGUE = re.compile(r"What (?:does|do|can) (?:[\w.-]+ ){1,4}(?:use|provide|offer|support|allow)\?")
 _BROAD = frozenset({"definition", "effect", "object"})
@@ -59,7 +60,8 @@ _SUPPOSES = re.compile(
 _OF_ITS_TIME = re.compile(
     r"\b(?:change ?log|(?:release|version) (?:notes|history)|what's new|examples?|case study)\b"
     r"|(?:^|/ )v?\d+\.\d[\w.]*(?: |$)"
-    r"|\brubric\b|\b(?:judging|scoring|evaluation|selection) criteria\b|\d ?(?:percent|%|points)$",
+    r"|\brubric\b|\bcheck ?lists?\b|\bdefinition of done\b"
+    r"|\b(?:judging|scoring|evaluation|selection) criteria\b|\d ?(?:percent|%|points)$",
     re.IGNORECASE,
 )
 """What stands over changes of a version, which were true on its day, over things made up, and over what
@@ -71,9 +73,9 @@ _SOMEBODY = re.compile(r"\b(?:he|she|him|her|his|hers)\b", re.IGNORECASE)
 _NOT_SO = re.compile(r"\b(?:does not|doesn['’]t|do not|don['’]t) (?:\w+ )?mean\b")
 _UNSAID = re.compile(
     r"^(?!.*\ba certain).*\bcertain \w+|^(?:How|What|Which|Where).*\b(?:different|various) \w+s\?$"
-    r"|\b(?:suitable|appropriate)\?$"
+    r"|\b(?:suitable|appropriate|as well|too)\?$|\bboth (?!.*\band\b)"
 )
-"""What is told apart by what only the passage says: "certain options", "anyone suitable"."""
+"""What is told apart by what only the passage says: "certain options", "anyone suitable", "both ways"."""
 _OF_WHAT = re.compile(
     r"\bthe (?:maximum|minimum|total|average|initial|final|actual|desired|resulting) \w+"
     r"(?=\?| (?:is|are|does|do|default|depend)\b)"
@@ -296,7 +298,11 @@ def _fault(fact: DocumentFact) -> str:
         raise ValueError(f"{fact.section.id}: the answer to {question!r} does not stand at {fact.start}")
     if len(question.split()) > LONGEST_QUESTION:
         return "question too long"
-    if _BROKEN.search(question) or (question.startswith("Where") and _NO_PLACE.search(answer)):
+    if (
+        _BROKEN.search(question)
+        or _WRITTEN.match(question)
+        or (question.startswith("Where") and _NO_PLACE.search(answer))
+    ):
         return "the sentence was misread"
     if _VAGUE.fullmatch(question) or _UNSAID.search(question):
         return "too broad"

@@ -78,6 +78,28 @@ def test_what_ought_to_happen_is_not_what_happens(tmp_path):
     assert any(one.startswith("What should happen if a member leaves") for one in asked(tmp_path, page))
 
 
+OFFICES = """# Office handbook
+
+## London
+
+### Layout and rooms
+
+The office is split over two floors. The office needs a permit. The office can be closed.
+
+## Bristol
+
+### Layout and rooms
+
+The office is quiet. The office needs a badge. The office can be rented.
+"""
+
+
+def test_a_heading_that_stands_twice_on_a_page_is_told_with_the_one_above(tmp_path):
+    told = [fact.standalone for fact in asked(tmp_path, OFFICES).values()]
+    assert [one for one in told if "London, Layout and rooms: Does the office need a permit?" in one]
+    assert [one for one in told if "Bristol, Layout and rooms: Does the office need a badge?" in one]
+
+
 @pytest.mark.parametrize(
     "sentence",
     [
@@ -86,6 +108,8 @@ def test_what_ought_to_happen_is_not_what_happens(tmp_path):
         "If the archive closes, he opens the cellar.",
         "The maximum width defaults to the width of the table.",
         "The archive can be visited today.",
+        "The archive can be closed in both cases.",
+        "Error logs are written in plain German.",
         "If a map is torn, that doesn't mean the archive must close.",
     ],
 )

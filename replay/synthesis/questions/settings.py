@@ -73,7 +73,7 @@ def outline_of(documents: Sequence[SourceDocument]) -> SiteOutline:
     headings: Counter[str] = Counter()
     for document in documents:
         titles.update((document.title, folder) for folder in {"", *PurePath(document.path).parent.parts})
-        headings.update({one.headings[-1] for one in document.sections if one.headings})
+        headings.update(path[-1] for path in {tuple(one.headings) for one in document.sections} if path)
     parents = [Path(one.path).absolute().parent for one in documents]
     root = Path(commonpath(parents)) if parents else Path()
     return SiteOutline(
