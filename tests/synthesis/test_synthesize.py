@@ -78,6 +78,7 @@ def test_documents_are_asked_for_no_more_than_they_carry(documents):
 
 
 def test_only_what_the_system_finds_in_the_passage_is_asked(documents):
+    documents = documents.rename(documents.with_name("cloud"))
     all_asked, found = made(documents), made(documents, system=ExtractiveAdapter())
     left_out = found.rejected - all_asked.rejected
     assert set(left_out) <= {NOT_FOUND, FOUND_WITHOUT}

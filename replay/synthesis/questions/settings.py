@@ -65,6 +65,8 @@ class SiteOutline:
     """The folder of all documents, whose own name says nothing of any."""
     products: Mapping[str, str]
     """For each document's path, the name of what its documents are about; empty where none stands out."""
+    site: str
+    """The name of that folder or the one around it ("18F handbook"); empty where neither tells anything."""
 
 
 def outline_of(documents: Sequence[SourceDocument]) -> SiteOutline:
@@ -76,11 +78,13 @@ def outline_of(documents: Sequence[SourceDocument]) -> SiteOutline:
         headings.update(path[-1] for path in {tuple(one.headings) for one in document.sections} if path)
     parents = [Path(one.path).absolute().parent for one in documents]
     root = Path(commonpath(parents)) if parents else Path()
+    named = (re.sub(r"[_-]", " ", one.name) for one in (root, root.parent))
     return SiteOutline(
         shared_titles={title for title, count in titles.items() if count > 1},
         shared_headings={heading for heading, count in headings.items() if count > 1},
         root=root,
         products=dict(_products(documents, root)),
+        site=next((one for one in named if not _SAYS_NOTHING.issuperset(one.lower().split())), ""),
     )
 
 
@@ -114,8 +118,8 @@ def settings_of(
     """
     Return what tells where *bare* belongs, outermost first: its document, then the headings it stands under.
 
-    A document whose title says nothing ("Overview") is told by its folder. Where its title is one word, or
-    shared with documents elsewhere ("Implementation"), the product's or folder's name comes with it. A
+    A document whose title says nothing ("Overview") is told by its folder. The product's name comes with it,
+    or the site's where no product stands out, and the folder's where documents elsewhere have that title. A
     heading that stands in several places is told with the one above it. Headings that say nothing are left
     out, and so is everything where *bare* asks what something with a name is. None if nothing tells where it
     belongs.
@@ -124,7 +128,7 @@ def settings_of(
         return ()
     asked = _stems(bare.question)
     below = [one for one in bare.section.headings if one != title]
-    page = _page(title, path, outline)
+    page = _page(title, path, outline, asked)
     found = []
     if page:
         found.append(QuestionSetting(text=page, key=path, is_told=_tells(asked, page)))
@@ -133,22 +137,21 @@ def settings_of(
     return None if is_lost or not found else tuple(found)
 
 
-def _page(title: str, path: str, outline: SiteOutline) -> str:
-    """Return how the document of *path* is told: "Roles (Mastodon)"."""
+def _page(title: str, path: str, outline: SiteOutline, asked: AbstractSet[str]) -> str:
+    """Return how the document of *path* is told where the question says *asked*: "Roles (Mastodon)"."""
     parent, product = PurePath(path).parent, outline.products[path]
     folder = re.sub(r"[_-]", " ", parent.name)
     page = _setting(title, LONGEST_TITLE)
     if not page:
         page, title = "" if Path(parent).absolute() == outline.root and product else _setting(folder), folder
-    more = ""
+    more = [product or outline.site or (_setting(folder) if len(_stems(title)) < 2 else "")]
     if (title, "") in outline.shared_titles:
         own = (one for one in reversed(parent.parts) if (title, one) not in outline.shared_titles)
-        more = next((said for one in own if (said := _setting(re.sub(r"[_-]", " ", one)))), "")
-    elif len(_stems(title)) < 2:
-        more = product or _setting(folder)
+        more += [said for one in own if (said := _setting(re.sub(r"[_-]", " ", one)))][:1]
     if not page:
         return product
-    return page if not more or _stems(more) <= _stems(title) else f"{page} ({more})"
+    more = [one for one in dict.fromkeys(more) if one and not _stems(one) <= _stems(page) | asked]
+    return f"{page} ({', '.join(more)})" if more else page
 
 
 def _headings(

@@ -97,12 +97,16 @@ def test_a_setting_is_left_out_where_it_was_said():
     assert in_setting(fact, {page: 2, heading: 3}).question == "Is a key needed?"
 
 
-def told_on(path, question, title, *headings, shared=(), product=""):
+def told_on(path, question, title, *headings, shared=(), product="", site=""):
     """Return what is said before a question under *headings* of a page, None where nothing tells it."""
     section = SourceSection(id="a.md#1", headings=(title, *headings), text="Yes.", start=0, end=4, blocks=())
     fact = replace(made(question, kind="yes-no"), section=section)
     outline = SiteOutline(
-        shared_titles=shared, shared_headings=shared, root=Path("docs").absolute(), products={path: product}
+        shared_titles=shared,
+        shared_headings=shared,
+        root=Path("docs").absolute(),
+        products={path: product},
+        site=site,
     )
     told = settings_of(fact, title, path, outline)
     return None if told is None else [one.text for one in told if not one.is_told]
@@ -118,7 +122,12 @@ def test_a_title_that_several_folders_have_is_told_with_its_folder():
     assert told == ["Use (step indicator)"]
 
 
-def test_a_title_of_one_word_is_told_with_the_product():
+def test_a_title_is_told_with_the_product_or_the_site_unless_the_question_names_it():
+    leave = told_on("docs/a.md", "Is a key needed?", "Leave types", site="18F handbook")
+    assert leave == ["Leave types (18F handbook)"]
+    assert told_on("docs/a.md", "Is the 18F handbook kept?", "Leave types", site="18F handbook") == [
+        "Leave types"
+    ]
     assert told_on("docs/a.md", "Is a key needed?", "Roles", product="Mastodon") == ["Roles (Mastodon)"]
     assert told_on("docs/a.md", "Is a key needed?", "Overview", product="Mastodon") == ["Mastodon"]
 
