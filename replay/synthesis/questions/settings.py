@@ -144,12 +144,14 @@ def _page(title: str, path: str, outline: SiteOutline, asked: AbstractSet[str]) 
     page = _setting(title, LONGEST_TITLE)
     if not page:
         page, title = "" if Path(parent).absolute() == outline.root and product else _setting(folder), folder
-    more = [product or outline.site or (_setting(folder) if len(_stems(title)) < 2 else "")]
+    # "Python packaging" is more than the name that its pages have in their sentences.
+    name = outline.site if _stems(product) <= _stems(outline.site) else product
+    more = [name or (_setting(folder) if len(_stems(title)) < 2 else "")]
     if (title, "") in outline.shared_titles:
         own = (one for one in reversed(parent.parts) if (title, one) not in outline.shared_titles)
         more += [said for one in own if (said := _setting(re.sub(r"[_-]", " ", one)))][:1]
-    if not page:
-        return product
+    if not page or _tells(asked, page):
+        return name if not _stems(name) <= asked else page
     more = [one for one in dict.fromkeys(more) if one and not _stems(one) <= _stems(page) | asked]
     return f"{page} ({', '.join(more)})" if more else page
 
