@@ -34,7 +34,7 @@ class Example:
 
 def read_examples(paths: Sequence[Path]) -> list[Example]:
     """
-    Return the questions with a human rewrite in all files, with the whole history before each.
+    Return the questions with a rewrite in all files, with the whole history before each.
 
     Questions that several paths through one conversation share (CAsT 2022) are taken once.
 
@@ -46,8 +46,9 @@ def read_examples(paths: Sequence[Path]) -> list[Example]:
         for conversation in read_conversations([path], reader=None, on_bad=None, limit=None):
             group = _group(conversation)
             turns: list[Exchange] = []
-            for turn in conversation.turns:
-                if turn.standalone:
+            for number, turn in enumerate(conversation.turns):
+                rewrite = _rewrite(conversation, number)
+                if rewrite:
                     document = document_of(
                         conversation, turn.question, turns, window=len(turns), background=True
                     )
@@ -55,12 +56,33 @@ def read_examples(paths: Sequence[Path]) -> list[Example]:
                         dialog=conversation.id,
                         group=group,
                         document=document,
-                        rewrite=turn.standalone,
+                        rewrite=rewrite,
                         source=path.stem,
                     )
                     found.setdefault((group, document), example)
                 turns.append(Exchange(question=turn.question, answer=turn.gold_answer or ""))
     return list(found.values())
+
+
+_SETTING = re.compile(r"About [^:?]{1,160}: ")
+"""How ``replay synthesize`` names the page and heading of a question."""
+
+
+def _rewrite(conversation: Conversation, number: int) -> str:
+    """
+    Return the standalone form of a turn; in conversations made from documents, of what the question shows.
+
+    Nobody can tell by such a question that its page is left out, so that isn't learned.
+    """
+    turn = conversation.turns[number]
+    made = conversation.metadata.get("synthesized")
+    if made is None or not turn.standalone:
+        return turn.standalone or ""
+    if all(reference["way"] == "setting" for reference in made[number].get("references", ())):
+        return turn.question
+    named = _SETTING.match(turn.question)
+    rest = _SETTING.sub("", turn.standalone, count=1)
+    return named[0] + rest if named else rest[:1].upper() + rest[1:]
 
 
 _QUAC_DIALOG = re.compile(r"(C_[0-9a-f]{32})_\d+")

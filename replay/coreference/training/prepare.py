@@ -62,9 +62,11 @@ def prepare(
             untitled = without_background(document)
             jobs.append(partial(_from_question, untitled, example.rewrite, example.source))
         if files.silver and rng.random() < (0.35 if example.source == "canard_train" else 0.8):
-            jobs.append(partial(_from_undone, document, example.rewrite, rng.random(), "silver"))
+            silver = "document silver" if example.source == "documents" else "silver"
+            jobs.append(partial(_from_undone, document, example.rewrite, rng.random(), silver))
     if files.pairs:
-        wanted = [e for e in questions if e.source != "canard_train" or rng.random() < 0.12]
+        told = (e for e in questions if e.source != "documents")
+        wanted = [e for e in told if e.source != "canard_train" or rng.random() < 0.12]
         for one in corrupt(wanted, seed=seed, harmless=True):
             if rng.random() < 0.2:
                 jobs.append(partial(_from_corrupted, one))

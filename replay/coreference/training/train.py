@@ -5,7 +5,8 @@ Trains the embedded reader and writes its weights.
         --exchanges benchmarks/history-drift/exchanges_train.txt --dev benchmarks/history-drift/dev.json \\
         --older-dialogues tests/coreference/dialogues/*.json --out FOLDER
 
-The FILEs are data sets with human rewrites that the program reads (CANARD's form, CAsT, iKAT). A share of
+The FILEs are data sets with human rewrites that the program reads (CANARD's form, CAsT, iKAT), and
+``documents.jsonl`` from ``replay synthesize``, whose rewrites are exact by construction. A share of
 their dialogs is held out by article, dialogue or topic (``held_out``), and so are whole kinds of dialogues.
 The network learns in courses (``_COURSES``): from rewrites and from questions made to lean on their history;
 then mostly from dialogues and exchanges, to read and to judge pairs of histories, more often with each
@@ -62,7 +63,7 @@ _FURTHER: dict[str, float] = {
     "canard_train": 0.45, "canard_dev_a": 3, "silver": 0.15, "gecor_a": 1, "pacific_a": 0.8, "qrecc_a": 1.5,
     "dialogue": 1, "pair dialogue": 1, "exchange": 2, "dialogue silver": 0.3, "older dialogue": 1,
     "pair older dialogue": 1, "pair canard_train": 0.3, "pair canard_dev_a": 0.3, "pair pacific_a": 0.05,
-    "pair": 0.2, "": 3,
+    "pair": 0.2, "documents": 4, "document silver": 4, "": 3,
 }  # fmt: skip
 """The same for the one course of a network that is trained further, and its rate and layers left as they
 are."""
@@ -132,6 +133,9 @@ def main() -> None:
     parser.add_argument(
         "--further", type=Path, metavar="FOLDER", help="train the weights there further, for one course"
     )
+    parser.add_argument(
+        "--lessons", type=int, metavar="N", help="learn from N examples of each course, drawn at random"
+    )
     parser.add_argument("--layers", type=int, default=6, help="of a network that begins with MiniLM")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--threads", type=int, default=2)
@@ -164,7 +168,10 @@ def train(options: argparse.Namespace) -> None:
     courses = [(_FURTHER, _FURTHER_RATE)] if options.further else list(zip(_COURSES, _RATES, strict=True))
     frozen = _FURTHER_FROZEN if options.further else 0
     for number, (times, rate) in enumerate(courses):
-        lessons = course(examples, times, random.Random(options.seed + number))
+        rng = random.Random(options.seed + number)
+        lessons = course(examples, times, rng)
+        if options.lessons is not None:
+            lessons = rng.sample(lessons, min(options.lessons, len(lessons)))
         print(f"course {number + 1}: {len(lessons)} examples")
         fit(network, [lessons], seed=options.seed + number, rate=rate, frozen=frozen)
     export(network, options.out / "reader.onnx")

@@ -41,6 +41,31 @@ def test_examples_have_the_whole_history_and_the_rewrite(tmp_path):
     assert {(e.group, e.source) for e in examples} == {("ann lee", "canard")}
 
 
+def test_of_conversations_from_documents_what_stands_for_something_is_put_in_and_no_page(tmp_path):
+    told = [
+        ("About TLS (Harbour): What is a key?", "About TLS (Harbour): What is a key?", []),
+        ("Can it be shared?", "About TLS (Harbour): Can a key be shared?", ["setting", "pronoun"]),
+        ("Is a password needed?", "About TLS (Harbour): Is a password needed?", ["setting"]),
+        (
+            "About backups: Can it be kept?",
+            "About Disks (Harbour), backups: Can a key be kept?",
+            ["setting", "pronoun"],
+        ),
+    ]
+    turns = [
+        {"question": question, "standalone": whole, "gold_answers": ["Yes."]} for question, whole, _ in told
+    ]
+    made = [{"references": [{"way": way} for way in ways]} for *_, ways in told]
+    talk = {"id": "a", "turns": turns, "metadata": {"synthesized": made}}
+    (tmp_path / "documents.jsonl").write_text(json.dumps(talk), "utf-8")
+    assert [e.rewrite for e in read_examples([tmp_path / "documents.jsonl"])] == [
+        "About TLS (Harbour): What is a key?",
+        "Can a key be shared?",
+        "Is a password needed?",
+        "About backups: Can a key be kept?",
+    ]
+
+
 def test_a_question_that_two_paths_share_is_one_example(tmp_path):
     turn = {
         "number": "1-1",
