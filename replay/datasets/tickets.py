@@ -232,7 +232,10 @@ class _ZendeskTicket(msgspec.Struct):
 class ZendeskReader(_TicketReader):
     """Reads tickets of Zendesk with their comments, one conversation a ticket."""
 
-    row, page, within, names = _ZendeskTicket, "tickets", ".comments[]", frozenset({"author_id", "public"})
+    row: ClassVar[type[_Ticket]] = _ZendeskTicket
+    page: ClassVar[str] = "tickets"
+    within: ClassVar[str] = ".comments[]"
+    names: ClassVar[frozenset[str]] = frozenset({"author_id", "public"})
 
 
 class _Author(msgspec.Struct):
@@ -296,8 +299,10 @@ class _IntercomConversation(msgspec.Struct):
 class IntercomReader(_TicketReader):
     """Reads conversations of Intercom with their parts."""
 
-    row, page = _IntercomConversation, "conversations"
-    within, names = ".conversation_parts", frozenset({"conversation_parts"})
+    row: ClassVar[type[_Ticket]] = _IntercomConversation
+    page: ClassVar[str] = "conversations"
+    within: ClassVar[str] = ".conversation_parts"
+    names: ClassVar[frozenset[str]] = frozenset({"conversation_parts"})
 
 
 def _moment(seconds: Any) -> Any:
@@ -356,5 +361,7 @@ class _FreshdeskTicket(msgspec.Struct):
 class FreshdeskReader(_TicketReader):
     """Reads tickets of Freshdesk with their conversations, one conversation a ticket."""
 
-    row, page = _FreshdeskTicket, "tickets"
-    within, names = ".conversations[]", frozenset({"incoming", "private"})
+    row: ClassVar[type[_Ticket]] = _FreshdeskTicket
+    page: ClassVar[str] = "tickets"
+    within: ClassVar[str] = ".conversations[]"
+    names: ClassVar[frozenset[str]] = frozenset({"incoming", "private"})
