@@ -46,7 +46,10 @@ _BROKEN = re.compile(
 )
 """What no question has: "only be accessed" twice, "import and exporting", "a service accounts is" ..."""
 _WRITTEN = re.compile(r"Where .*\b(?:written|implemented|coded|expressed|formatted)\b")
-_NO_PLACE = re.compile(r"\bin (?:terms of|an? (?:\w+ )?(?:way|manner|fashion|order))\b")
+_NO_PLACE = re.compile(
+    r"\bin (?:terms of|an? (?:\w+ )?(?:way|manner|fashion|order))\b"
+    r"|\b(?:old|new|same|other|right|following|appropriate) (?:location|place|folder|directory)\b"
+)
 _VAGUE = re.compile(r"What (?:does|do|can) (?:[\w.-]+ ){1,4}(?:use|provide|offer|support|allow)\?")
 _BROAD = frozenset({"definition", "effect", "object"})
 """What is asked of no product: each of its pages says something else of it."""
@@ -74,6 +77,7 @@ _NOT_SO = re.compile(r"\b(?:does not|doesn['’]t|do not|don['’]t) (?:\w+ )?me
 _UNSAID = re.compile(
     r"^(?!.*\ba certain).*\bcertain \w+|^(?:How|What|Which|Where).*\b(?:different|various) \w+s\?$"
     r"|\b(?:suitable|appropriate|as well|too)\?$|\bboth (?!.*\band\b)"
+    r"|\bsimilar \w+\?$|\bsimilar \w+ (?!to\b)"
 )
 """What is told apart by what only the passage says: "certain options", "anyone suitable", "both ways"."""
 _OF_WHAT = re.compile(
