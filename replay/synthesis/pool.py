@@ -77,7 +77,7 @@ _NOT_SO = re.compile(r"\b(?:does not|doesn['’]t|do not|don['’]t) (?:\w+ )?me
 _UNSAID = re.compile(
     r"^(?!.*\ba certain).*\bcertain \w+|^(?:How|What|Which|Where).*\b(?:different|various) \w+s\?$"
     r"|\b(?:suitable|appropriate|as well|too)\?$|\bboth (?!.*\band\b)"
-    r"|\bsimilar \w+\?$|\bsimilar \w+ (?!to\b)"
+    r"|\bsimilar (?!to\b)\w+(?:\?$| (?!to\b))"
 )
 """What is told apart by what only the passage says: "certain options", "anyone suitable", "both ways"."""
 _OF_WHAT = re.compile(
