@@ -26,8 +26,7 @@ class DocumentsReader:
     """Makes conversations from all files of a scenario's ``data.path`` together."""
 
     conversations: int | None = None
-    """As many as the documents carry when left out."""
-    """How many."""
+    """How many; as many as the documents carry when left out."""
     turns: int = 8
     """Questions of each."""
     seed: int = 0
