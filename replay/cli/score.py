@@ -61,8 +61,8 @@ def score(
     from replay.results.judging import chosen_judges, run_panels
     from replay.results.rescoring import score as score_run
     from replay.results.run import Run
-    from replay.scenario.optional_sections import RecordedSection
     from replay.scenario.reading import read_choices
+    from replay.scenario.sections import RecordedSection
 
     folder = arguments.run_folder(run, runs)
     found = Run(folder)

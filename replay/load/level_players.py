@@ -14,14 +14,14 @@ from replay.core.errors import AdapterError
 from replay.coreference.reading.resolver import Document
 from replay.load.counting import CountingSink, Counts
 from replay.load.inputs import LoadInputs, PlannedSessions
+from replay.play.event_loop import InFlightRequests
 from replay.play.gc_pause import gc_paused
 from replay.play.load.generator import play_level
 from replay.play.load.level import Level, LevelOutcome, share_of
-from replay.play.loop_lag import InFlightRequests
 from replay.play.play import Pacer, Play
 from replay.play.player import Player, PlayOptions, RecordSink
 from replay.policies.rewriter import opened
-from replay.scenario.optional_sections import traces_of
+from replay.scenario.sections import traces_of
 
 
 class LocalLevelPlayer:

@@ -15,8 +15,8 @@ from replay.results.recorded import compare_recorded_into
 from replay.results.run import Run
 from replay.results.scoring import score_into
 from replay.results.telemetry import send_scores
-from replay.scenario.optional_sections import RecordedSection
 from replay.scenario.reading import with_cluster
+from replay.scenario.sections import RecordedSection
 from replay.store.store import RunStore
 
 

@@ -13,8 +13,8 @@ from replay.core.asking.tally import AskTally
 from replay.core.conversation import Conversation
 from replay.core.load_record import LagSummary
 from replay.core.safety.code_gate import code_may_run
+from replay.play.event_loop import InFlightRequests, LoopLag
 from replay.play.gc_pause import gc_paused
-from replay.play.loop_lag import InFlightRequests, LoopLag
 from replay.play.play import Play
 from replay.play.player import Player
 from replay.policies.rewriter import opened

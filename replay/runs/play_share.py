@@ -11,14 +11,14 @@ from replay.core.asking.limits import CircuitBreaker
 from replay.core.load_record import LagSummary
 from replay.core.record import Step, TurnPlace
 from replay.play.engine import Observer, play_all
-from replay.play.loop_lag import worst
+from replay.play.event_loop import worst
 from replay.play.play import Play
 from replay.play.player import PlayOptions
 from replay.policies.rewriter import opened
 from replay.results.play_events import cache_problems, keep_cache_problems, keep_unclosed
 from replay.results.rerun_plan import Rerun
 from replay.scenario.assembly import Assembly
-from replay.scenario.optional_sections import traces_of
+from replay.scenario.sections import traces_of
 from replay.store.store import RunStore
 
 Lags = dict[str, LagSummary]

@@ -24,9 +24,9 @@ from replay.core.settings.in_memory import is_in_memory
 from replay.core.terminal import escape_unprintable
 from replay.datasets.loading import expand
 from replay.scenario.assembly import Assembly
-from replay.scenario.optional_sections import telemetry_addresses, tools_of
 from replay.scenario.parts import EndpointSettings, endpoint_settings, parts_of
-from replay.scenario.sections import Scenario
+from replay.scenario.sections import Scenario, telemetry_addresses
+from replay.scenario.tools_building import tools_of
 
 _CODE = re.compile(r"[\w./\\-]*\w(?:\.py)?:[A-Za-z_][\w.]*")
 _PLUGIN_KEYS = ("adapter", "format", "resolver", "rewriter", "user", "policies", "scorers", "judges")

@@ -16,7 +16,7 @@ from replay.results.rescoring import score
 from replay.results.run import Run
 from replay.results.same_answer import compare_answers
 from replay.runs import launch
-from replay.scenario.optional_sections import RecordedSection
+from replay.scenario.sections import RecordedSection
 
 CASES = tomllib.loads((Path(__file__).parent / "recorded_cases.toml").read_text("utf-8"))["case"]
 

@@ -21,7 +21,7 @@ from replay.core.uncancellable import in_thread
 from replay.play.event_loop import first_failure, gather_or_cancel
 from replay.play.load.generator_report import clock_offset
 from replay.scenario.assembly import Assembly
-from replay.scenario.optional_sections import ClusterSection
+from replay.scenario.sections import ClusterSection
 from replay.workers.cluster.actor import ClusterActor
 from replay.workers.cluster.connecting import connected
 from replay.workers.cluster.job_files import files_of, variables_of

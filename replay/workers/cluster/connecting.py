@@ -23,7 +23,7 @@ from threading import Thread
 
 from replay.core.errors import InputError
 from replay.core.uncancellable import in_thread
-from replay.scenario.optional_sections import ClusterSection
+from replay.scenario.sections import ClusterSection
 
 NEEDED = 'runs on a cluster take Ray: pip install "convreplay[ray]"'
 REACHED_S = 10.0

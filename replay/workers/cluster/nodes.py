@@ -12,8 +12,7 @@ from typing import Any, Self
 from replay.core.errors import InputError
 from replay.core.logs import log_event
 from replay.core.settings.plugins import KINDS, available
-from replay.scenario.optional_sections import ClusterSection
-from replay.scenario.sections import Scenario
+from replay.scenario.sections import ClusterSection, Scenario
 
 LOOKED_UP_S = 60.0
 """So long a node may take to say what it has, which it does in a process that has to be started."""

@@ -20,7 +20,7 @@ import replay
 from replay.core.errors import PluginError, ReplayError, RunStoppedError
 from replay.core.record import TurnRecord
 from replay.core.settings.plugin_bugs import describe_error
-from replay.scenario.optional_sections import ClusterSection
+from replay.scenario.sections import ClusterSection
 from replay.scorers.observing import observe
 from replay.scorers.scorer import Scorer
 from replay.workers.cluster.connecting import connected_here

@@ -10,7 +10,7 @@ import threading
 import pytest
 
 from replay.core.errors import InputError
-from replay.scenario.optional_sections import ClusterSection
+from replay.scenario.sections import ClusterSection
 from replay.workers.cluster import connecting
 from replay.workers.cluster.connecting import connected
 from tests.waiting import until_async
