@@ -16,9 +16,8 @@ from replay.play.load.level import Level
 from replay.play.player import system_breaker
 from replay.scenario.assembly import assemble
 from replay.store.store import RunStore
-from replay.workers.failure_counts import SharedFailureCounts
 from replay.workers.job import WorkerJob, keep_share
-from replay.workers.process import WorkerResult
+from replay.workers.process import SharedFailureCounts, WorkerResult
 from replay.workers.worker_main import Parent
 
 COUNTED_EVERY_S = 0.5

@@ -25,7 +25,7 @@ from replay.play.load.level import Level, LevelOutcome, bisect, confirm, steps
 from replay.play.load.section import LoadSection
 from replay.scenario.assembly import Assembly
 from replay.scenario.expected_checks import ExpectedChecks
-from replay.scenario.parts import endpoint_settings, parts_of
+from replay.scenario.side_effects import endpoint_settings, parts_of
 from replay.store.rows import StoredTally
 from replay.store.store import RunStore
 from replay.workers.job import workers_within_limits

@@ -20,9 +20,8 @@ from replay.load.level_worker import CountReport
 from replay.play.event_loop import gather_or_cancel
 from replay.play.load.level import Level, LevelOutcome, together
 from replay.store.store import RunStore
-from replay.workers.failure_counts import shared_memory
 from replay.workers.job import WorkerJob
-from replay.workers.process import WorkerGoneError, WorkerProcess, check_platform
+from replay.workers.process import WorkerGoneError, WorkerProcess, check_platform, shared_memory
 
 BEFORE_LEVEL_S = 0.25
 """Between sending a level and its beginning, so that all begin at once."""

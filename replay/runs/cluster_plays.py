@@ -31,7 +31,7 @@ from replay.results.play_events import keep_lost_worker
 from replay.results.rerun_plan import Rerun
 from replay.results.versions import with_versions
 from replay.runs.cluster_play_worker import ActorReport, pack_play
-from replay.runs.following import RunListeners
+from replay.runs.following import RunListeners, WorkerProgress, WorkerStatus
 from replay.runs.play_share import Lags, worst_lags
 from replay.runs.remaining_plays import left_of, remaining_plays
 from replay.scenario.assembly import Assembly
@@ -40,7 +40,6 @@ from replay.store.store import RunStore
 from replay.workers.cluster.actor_pool import ActorHandle, ActorLostError, ActorPool, open_actor_pool
 from replay.workers.cluster.coordinator import LimitShares, RecordReceiver
 from replay.workers.job import WorkerJob, workers_within_limits
-from replay.workers.status import WorkerProgress, WorkerStatus
 
 _WORK = "replay.runs.cluster_play_worker"
 

@@ -35,8 +35,14 @@ from replay.results.telemetry import export_status
 from replay.results.versions import played_by, this_version, version_remarks
 from replay.runs.playing import finalizing, play_and_score
 from replay.scenario.assembly import Assembly, assemble
-from replay.scenario.in_memory import in_plain_form
-from replay.scenario.reading import ScenarioFile, parse_scenario, read_scenario, with_cluster, with_workers
+from replay.scenario.reading import (
+    ScenarioFile,
+    in_plain_form,
+    parse_scenario,
+    read_scenario,
+    with_cluster,
+    with_workers,
+)
 from replay.scenario.sections import Workers
 from replay.scenario.shipped import find_scenario
 from replay.store.store import RunStore

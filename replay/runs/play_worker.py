@@ -19,9 +19,8 @@ from replay.runs.remaining_plays import remaining_plays
 from replay.scenario.assembly import assemble
 from replay.scenario.reading import ScenarioFile
 from replay.store.store import RunStore
-from replay.workers.failure_counts import SharedFailureCounts
 from replay.workers.job import WorkerJob, keep_share
-from replay.workers.process import WorkerResult
+from replay.workers.process import SharedFailureCounts, WorkerResult
 from replay.workers.worker_main import Parent
 
 

@@ -23,15 +23,13 @@ from replay.play.event_loop import gather_or_cancel
 from replay.results.play_events import keep_lost_worker
 from replay.results.rerun_plan import Rerun
 from replay.results.versions import keep_version
-from replay.runs.following import RunListeners, TurnFeed
+from replay.runs.following import RunListeners, TurnFeed, WorkerProgress, WorkerStatus
 from replay.runs.play_share import Lags, worst_lags
 from replay.runs.remaining_plays import Part, is_unplayed, open_parts
 from replay.scenario.assembly import Assembly
 from replay.store.store import RunStore
-from replay.workers.failure_counts import shared_memory
 from replay.workers.job import WorkerJob, own_share
-from replay.workers.process import WorkerGoneError, WorkerProcess, check_platform
-from replay.workers.status import WorkerProgress, WorkerStatus
+from replay.workers.process import WorkerGoneError, WorkerProcess, check_platform, shared_memory
 
 RESTARTS = 3
 """So many workers at most begin in place of those that were lost at one part of the conversations."""

@@ -23,11 +23,11 @@ from replay.play.load.generator_report import clock_offset
 from replay.scenario.assembly import Assembly
 from replay.scenario.sections import ClusterSection
 from replay.workers.cluster.actor import ClusterActor
-from replay.workers.cluster.connecting import connected
 from replay.workers.cluster.job_files import files_of, variables_of
-from replay.workers.cluster.nodes import (
+from replay.workers.cluster.ray_cluster import (
     ClusterNode,
     NodeVersions,
+    connected,
     list_amounts,
     needed_to_play,
     nodes_there,
