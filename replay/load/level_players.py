@@ -222,7 +222,6 @@ async def _keep_counting(parent: Parent, counts: Counts) -> None:
 
 BEFORE_LEVEL_S = 0.25
 """Between sending a level and its beginning, so that all begin at once."""
-_WORK = "replay.load.level_players"
 
 
 class WorkerLevelPlayer:
@@ -269,7 +268,7 @@ class WorkerLevelPlayer:
 
     def _worker(self, number: int, memory: int) -> WorkerProcess:
         return WorkerProcess(
-            _WORK,
+            __name__,
             self._job(worker=number),
             workers=self._size,
             memory=memory,

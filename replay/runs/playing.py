@@ -26,8 +26,7 @@ from replay.results.run_data import DATA_IS_READ, read_data
 from replay.results.telemetry import export_status
 from replay.results.versions import with_versions
 from replay.runs.following import RunListeners, WorkerProgress, as_fact
-from replay.runs.play_share import play_share
-from replay.runs.remaining_plays import remaining_plays, turns_left
+from replay.runs.play_share import play_share, remaining_plays, turns_left
 from replay.scenario.assembly import Assembly
 from replay.scenario.sections import Scenario
 from replay.store.store import RunStore

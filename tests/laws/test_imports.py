@@ -279,7 +279,7 @@ def test_playing_alone_loads_nothing_that_calculates(tmp_path):
 
 
 NOT_BEFORE_A_QUESTION = (
-    "replay.play.load.arrivals", "replay.viewer", "replay.workers.cluster.", "replay.runs.play_worker",
+    "replay.play.load.arrivals", "replay.viewer", "replay.workers.cluster.", "replay.runs.worker_plays",
     "replay.load.levels", "replay.scorers.judges", "replay.statistics.depth_table", "replay.study",
     "replay.workers.process",
 )  # fmt: skip
