@@ -21,8 +21,7 @@ from replay.core.uncancellable import cancel_and_wait, in_thread
 from replay.load.counting import Count, Counts
 from replay.load.inputs import LoadInputs, read_inputs
 from replay.load.level_players import COUNTED_EVERY_S, LocalLevelPlayer, WorkerLevelPlayer
-from replay.play.load.level import Level, LevelOutcome, bisect, confirm, steps
-from replay.play.load.objectives import Objective
+from replay.play.load.level import Level, LevelOutcome, Objective, bisect, confirm, steps
 from replay.play.load.section import LoadSection
 from replay.scenario.assembly import Assembly
 from replay.scenario.expected_checks import ExpectedChecks

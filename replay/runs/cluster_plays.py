@@ -37,9 +37,8 @@ from replay.play.player import Player, is_over
 from replay.play.turn_record import OnFailure, turn_record
 from replay.policies.policy import PlannedTurn
 from replay.policies.rewriter import opened
-from replay.results.play_events import keep_lost_worker
+from replay.results.play_events import keep_lost_worker, with_versions
 from replay.results.rerun_plan import Rerun
-from replay.results.versions import with_versions
 from replay.runs.following import RunListeners, WorkerProgress, WorkerStatus
 from replay.runs.play_share import Lags, left_of, play_options, remaining_plays, with_own_resolver, worst_lags
 from replay.scenario.assembly import Assembly, assemble

@@ -17,7 +17,7 @@ from replay.core.uncancellable import cancel_and_wait, in_thread
 from replay.play.engine import Observer
 from replay.play.play import Play
 from replay.results.late_drift import LateDrift
-from replay.results.repeats import repeats_of
+from replay.results.run_data import repeats_of
 from replay.scenario.assembly import Assembly
 from replay.store.schema import RECORD_COLUMNS, Row, row_record
 from replay.store.store import RunStore

@@ -22,8 +22,8 @@ from replay.play.player import PlayOptions, is_over
 from replay.policies.policy import reacting
 from replay.policies.rewriter import opened
 from replay.results.play_events import cache_problems, keep_cache_problems, keep_unclosed
-from replay.results.repeats import Repeats, repeats_of
 from replay.results.rerun_plan import Rerun
+from replay.results.run_data import Repeats, repeats_of
 from replay.scenario.assembly import Assembly
 from replay.scenario.reading import ScenarioFile
 from replay.scenario.sections import traces_of
@@ -58,7 +58,7 @@ def remaining_plays(
     Yield what *store* has no record of, and what *rerun* still has to ask, of one *part* of the data.
 
     Of a run that *is_fresh* nobody has to look what is there. Round after round of the run's repeats (see
-    ``replay.results.repeats`` for why), and in each conversation by conversation, so that their gold side is
+    ``replay.results.run_data`` for why), and in each conversation by conversation, so that their gold side is
     resolved once for all systems and policies.
     """
     is_fresh = is_fresh or is_unplayed(store)

@@ -27,9 +27,8 @@ from replay.play.event_loop import gather_or_cancel
 from replay.play.load.level import share_of
 from replay.play.play import Play
 from replay.play.player import system_breaker
-from replay.results.play_events import keep_lost_worker, keep_tally
+from replay.results.play_events import keep_lost_worker, keep_tally, keep_version
 from replay.results.rerun_plan import Rerun
-from replay.results.versions import keep_version
 from replay.runs.following import FinishedPlay, RunListeners, TurnFeed, WorkerProgress, WorkerStatus
 from replay.runs.play_share import (
     Lags,

@@ -23,7 +23,7 @@ from replay.coreference.drift import DriftDetector
 from replay.coreference.service.service import CoreferenceService
 from replay.datasets.loading import playable_conversations, read_conversations
 from replay.datasets.reader import Reader
-from replay.play.load.objectives import Objective, parse_objectives
+from replay.play.load.level import Objective, parse_objectives
 from replay.play.load.section import LoadSection
 from replay.play.play import System
 from replay.policies.policy import Policy, asking, most_turns
