@@ -182,7 +182,7 @@ class PanelGroup(TyperGroup):
         super().format_help_text(ctx, formatter)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write a section for each panel, in the order of ``PANELS``; verbs of a group within one have none."""
+        """Write a section for each panel of ``PANELS``, in their order; a nested group has one section."""
         path = ctx.command_path.partition(" ")[2]
         panels: dict[str, list[tuple[str, str]]] = {panel: [] for panel in PANELS}
         for name in self.list_commands(ctx):
