@@ -19,6 +19,7 @@ _BROKEN = re.compile(
     r"|\ban? (?:(?!of|with|for|to|that|in)[\w-]+ ){0,2}\w+[^s\Wui]s (?:is|has|does)\b"
     r"|^(?:Is|Are) .*\b(?:way|method|option|approach) by \w+ing\b"
     r"|^(?:Is|Are|Can|Could) .*\b(?:found|accessed|viewed|read) (?:at|in|on)\b"
+    r"|\b(?:have to|must|can|should|will)\?$"
 )
 """What no question has: "only be accessed" twice, "import and exporting", "a service accounts is" ..."""
 _WRITTEN = re.compile(r"Where .*\b(?:written|implemented|coded|expressed|formatted)\b")
@@ -35,7 +36,7 @@ _SOMEBODY = re.compile(r"\b(?:he|she|him|her|his|hers)\b", re.IGNORECASE)
 """Whom a document named elsewhere."""
 _NOT_SO = re.compile(r"\b(?:does not|doesn['’]t|do not|don['’]t) (?:\w+ )?mean\b")
 _UNSAID = re.compile(
-    r"^(?!.*\ba certain).*\bcertain \w+|^(?:How|What|Which|Where).*\b(?:different|various) \w+s\?$"
+    r"^How (?:do|does|can) (?:most|some|many) |^(?!.*\ba certain).*\bcertain \w+|^(?:How|What|Which|Where).*\b(?:different|various) \w+s\?$"
     r"|\b(?:suitable|appropriate|as well|too)\?$|\bboth (?!.*\band\b)"
     r"|\bsimilar (?!to\b)\w+(?:\?$| (?!to\b))"
     r"|\b(?:if|when) (?:none|neither|either|any|all|some) (?:is|are|has|have)\b"
