@@ -36,7 +36,8 @@ _SOMEBODY = re.compile(r"\b(?:he|she|him|her|his|hers)\b", re.IGNORECASE)
 """Whom a document named elsewhere."""
 _NOT_SO = re.compile(r"\b(?:does not|doesn['’]t|do not|don['’]t) (?:\w+ )?mean\b")
 _UNSAID = re.compile(
-    r"^How (?:do|does|can) (?:most|some|many) |^(?!.*\ba certain).*\bcertain \w+|^(?:How|What|Which|Where).*\b(?:different|various) \w+s\?$"
+    r"^How (?:do|does|can) (?:most|some|many) "
+    r"|^(?!.*\ba certain).*\bcertain \w+|^(?:How|What|Which|Where).*\b(?:different|various) \w+s\?$"
     r"|\b(?:suitable|appropriate|as well|too)\?$|\bboth (?!.*\band\b)"
     r"|\bsimilar (?!to\b)\w+(?:\?$| (?!to\b))"
     r"|\b(?:if|when) (?:none|neither|either|any|all|some) (?:is|are|has|have)\b"
