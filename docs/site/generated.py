@@ -91,9 +91,9 @@ def commands_page() -> str:
     parts = ["# Commands\n", "All of this is also what `replay VERB --help` says.\n"]
     parts += ["## replay\n", _options(command)]
     for panel in PANELS:
-        for name, verb in command.commands.items():
+        for name in command.commands:
             if VERB_HELP[name].panel == panel:
-                parts += _verb(name, verb)
+                parts += _verb(name, command.get_command(None, name))
     return "\n".join(parts)
 
 

@@ -15,7 +15,7 @@ import sys
 import traceback
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -30,23 +30,41 @@ from replay.core.settings.plugin_bugs import bug_behind
 from replay.core.terminal import guard_streams
 from replay.play.gc_pause import THRESHOLDS
 
+_CONTEXT = {"help_option_names": ["-h", "--help"]}
+
+
+class _Verbs(PanelGroup):
+    """All verbs of ``VERB_HELP``; a verb's file is imported when the verb is called."""
+
+    def __init__(self, *arguments: Any, **more: Any) -> None:
+        super().__init__(*arguments, **more)
+        self.commands: dict[str, Any] = {name: None for name in VERB_HELP if " " not in name}
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Import the verb *cmd_name*; None if there is none."""
+        if cmd_name not in self.commands or self.commands[cmd_name] is not None:
+            return self.commands.get(cmd_name)
+        file = cmd_name.replace("-", "_")
+        verb = getattr(import_module(f"replay.cli.{file}"), file)
+        if isinstance(verb, typer.Typer):
+            command: Any = typer.main.get_group(verb)
+        else:
+            alone = typer.Typer(rich_markup_mode=None, context_settings=_CONTEXT, add_completion=False)
+            alone.command(cmd_name, cls=Verb)(verb)
+            command = typer.main.get_command(alone)
+        command.name = cmd_name
+        self.commands[cmd_name] = command
+        return command
+
+
 app: typer.Typer = typer.Typer(
     name="replay",
-    cls=PanelGroup,
+    cls=_Verbs,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings=_CONTEXT,
 )
-for _name, _help in VERB_HELP.items():
-    if " " in _name:  # a verb within a group
-        continue
-    _file = _name.replace("-", "_")
-    _verb = getattr(import_module(f"replay.cli.{_file}"), _file)
-    if isinstance(_verb, typer.Typer):
-        app.add_typer(_verb, short_help=_help.summary, rich_help_panel=_help.panel)
-    else:
-        app.command(_name, cls=Verb, short_help=_help.summary, rich_help_panel=_help.panel)(_verb)
 
 
 @app.callback(invoke_without_command=True)

@@ -10,7 +10,7 @@ import typer
 
 from replay.cli.arguments import FormatOption, JsonOption, LimitOption, SetOption, SkipBadOption, WidthOption
 from replay.cli.output import echo, echo_json, open_console
-from replay.cli.verb_help import VERB_HELP, PanelGroup, Verb
+from replay.cli.verb_help import PanelGroup, Verb
 
 if TYPE_CHECKING:
     from replay.report.document import ReportDocument
@@ -39,7 +39,7 @@ DataMarkdownOption = Annotated[
 ]
 
 
-@data.command(cls=Verb, short_help=VERB_HELP["data stats"].summary)
+@data.command(cls=Verb)
 def stats(
     files: Annotated[list[str], typer.Argument(metavar="FILE", help="Data files, or glob patterns.")],
     format: FormatOption = None,
@@ -64,7 +64,7 @@ def stats(
         _show(data_document([found]), markdown)
 
 
-@data.command(cls=Verb, short_help=VERB_HELP["data compare"].summary)
+@data.command(cls=Verb)
 def compare(
     first: Annotated[str, typer.Argument(metavar="A", help="A data file, or a glob pattern.")],
     second: Annotated[str, typer.Argument(metavar="B", help="Another.")],

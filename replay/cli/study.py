@@ -11,7 +11,7 @@ import typer
 
 from replay.cli.arguments import AllowHostOption, HostOption, JsonOption, PortOption, ResamplesOption
 from replay.cli.output import echo, echo_json, open_console
-from replay.cli.verb_help import VERB_HELP, PanelGroup, Verb
+from replay.cli.verb_help import PanelGroup, Verb
 
 if TYPE_CHECKING:
     from replay.study.running.study_file import StudyFile
@@ -129,7 +129,7 @@ PresetArgument = Annotated[
 ]
 
 
-@study.command(cls=Verb, short_help=VERB_HELP["study init"].summary)
+@study.command(cls=Verb)
 def init(
     preset: PresetArgument,
     folder: Annotated[Path, typer.Argument(metavar="[FOLDER]", help="Where to write it.")] = Path("study"),
@@ -153,7 +153,7 @@ def init(
     echo(f"next: replay study serve {folder / STUDY_FILE}")
 
 
-@study.command(cls=Verb, short_help=VERB_HELP["study demo"].summary)
+@study.command(cls=Verb)
 def demo(
     preset: PresetArgument = "mahueval",
     folder: Annotated[
@@ -183,10 +183,10 @@ def demo(
         serve(where / STUDY_FILE, port=port)
 
 
-study.command(cls=Verb, short_help=VERB_HELP["study status"].summary)(status)
+study.command(cls=Verb)(status)
 
 
-@study.command(cls=Verb, short_help=VERB_HELP["study serve"].summary)
+@study.command(cls=Verb)
 def serve(
     path: StudyArgument = Path(),
     db: DbOption = None,
@@ -256,7 +256,7 @@ def serve(
             store.close()
 
 
-@study.command(cls=Verb, short_help=VERB_HELP["study export"].summary)
+@study.command(cls=Verb)
 def export(
     path: StudyArgument,
     out: Annotated[

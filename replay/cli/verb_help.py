@@ -182,15 +182,12 @@ class PanelGroup(TyperGroup):
         super().format_help_text(ctx, formatter)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write a section for each panel, in the order of ``PANELS``; verbs without one come last."""
+        """Write a section for each panel of ``PANELS``, in their order; a nested group has one section."""
+        path = ctx.command_path.partition(" ")[2]
         panels: dict[str, list[tuple[str, str]]] = {panel: [] for panel in PANELS}
         for name in self.list_commands(ctx):
-            command: Any = self.get_command(ctx, name)
-            if not command.hidden:
-                panel = getattr(command, "rich_help_panel", None)
-                panels.setdefault(panel if isinstance(panel, str) else "Commands", []).append(
-                    (name, command.get_short_help_str(80))
-                )
+            verb = VERB_HELP[f"{path} {name}".strip()]
+            panels.setdefault("Commands" if path else verb.panel, []).append((name, verb.summary))
         for panel, rows in panels.items():
             if rows:
                 with formatter.section(panel):

@@ -35,7 +35,7 @@ _BROAD = frozenset({"definition", "effect", "object"})
 """What is asked of no product: each of its pages says something else of it."""
 _SUPPOSES = re.compile(
     r"\b(?:if|when|whether|either|may|might|could|suppose|assum\w+|such as|causes?|scenarios?|examples?"
-    r"|reasons?|symptoms?|criteria|signs?|problems?|cases?)\b",
+    r"|reasons?|symptoms?|criteria|signs?|problems?|cases?|restrictions?|so that)\b",
     re.IGNORECASE,
 )
 """What opens a list of things that may be so, and needn't."""

@@ -9,7 +9,7 @@ import msgspec
 
 from replay.synthesis.documents.document import LARGEST_MB
 
-VERSION = 3
+VERSION = 4
 """Raised whenever equal documents and settings give other conversations."""
 Preset = Literal["quac", "ikat", "support"]
 

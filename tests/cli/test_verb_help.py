@@ -24,8 +24,11 @@ from tests.cli.command import replay_cli
 COMMAND: Any = typer.main.get_command(app)
 VERBS = [
     path
-    for name, verb in COMMAND.commands.items()
-    for path in (name, *(f"{name} {below}" for below in getattr(verb, "commands", ())))
+    for name in COMMAND.commands
+    for path in (
+        name,
+        *(f"{name} {below}" for below in getattr(COMMAND.get_command(None, name), "commands", ())),
+    )
 ]
 
 
@@ -66,7 +69,7 @@ def _parse(command: Any, parent: Any, words: list[str]) -> None:
     context = command.make_context(name, list(rest), parent=parent)
     if below := getattr(command, "commands", None):
         verb = next(word for word in rest if word in below)
-        _parse(below[verb], context, rest[rest.index(verb) :])
+        _parse(command.get_command(context, verb), context, rest[rest.index(verb) :])
 
 
 def test_an_example_with_a_wrong_option_would_be_noticed():

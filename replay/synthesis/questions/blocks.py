@@ -163,7 +163,8 @@ def _asked_of_item(
     low = term.lower()
     if not is_name and (verb(low, "participle") or not known.common.issuperset(low.split())):
         return None
-    article = "" if is_name else "an " if term[:1].lower() in "aeiou" else "a "
+    is_one = words[0] == "the"
+    article = "" if is_name else "the " if is_one else "an " if term[:1].lower() in "aeiou" else "a "
     return article + known.lower(term), frame
 
 

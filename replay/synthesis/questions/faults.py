@@ -19,6 +19,7 @@ _BROKEN = re.compile(
     r"|\ban? (?:(?!of|with|for|to|that|in)[\w-]+ ){0,2}\w+[^s\Wui]s (?:is|has|does)\b"
     r"|^(?:Is|Are) .*\b(?:way|method|option|approach) by \w+ing\b"
     r"|^(?:Is|Are|Can|Could) .*\b(?:found|accessed|viewed|read) (?:at|in|on)\b"
+    r"|\b(?:have to|must|can|should|will)\?$"
 )
 """What no question has: "only be accessed" twice, "import and exporting", "a service accounts is" ..."""
 _WRITTEN = re.compile(r"Where .*\b(?:written|implemented|coded|expressed|formatted)\b")
@@ -35,11 +36,15 @@ _SOMEBODY = re.compile(r"\b(?:he|she|him|her|his|hers)\b", re.IGNORECASE)
 """Whom a document named elsewhere."""
 _NOT_SO = re.compile(r"\b(?:does not|doesn['’]t|do not|don['’]t) (?:\w+ )?mean\b")
 _UNSAID = re.compile(
-    r"^(?!.*\ba certain).*\bcertain \w+|^(?:How|What|Which|Where).*\b(?:different|various) \w+s\?$"
+    r"^How (?:do|does|can) (?:most|some|many) "
+    r"|^(?!.*\ba certain).*\bcertain \w+|^(?:How|What|Which|Where).*\b(?:different|various) \w+s\?$"
     r"|\b(?:suitable|appropriate|as well|too)\?$|\bboth (?!.*\band\b)"
     r"|\bsimilar (?!to\b)\w+(?:\?$| (?!to\b))"
+    r"|\b(?:if|when) (?:none|neither|either|any|all|some) (?:is|are|has|have)\b"
 )
-"""What is told apart by what only the passage says: "certain options", "anyone suitable", "both ways"."""
+"""What is told apart by what only the passage says: "certain options", "both ways", "if none are set"."""
+_WAS_ONCE = re.compile(r"(?:Was|Were|Did) [^\d]*\?")
+"""What somebody once did or saw, without a date or a version."""
 _OF_WHAT = re.compile(
     r"\bthe (?:maximum|minimum|total|average|initial|final|actual|desired|resulting) \w+"
     r"(?=\?| (?:is|are|does|do|default|depend)\b)"
@@ -66,6 +71,8 @@ def fault_of(fact: DocumentFact) -> str:
         return "nothing tells what it is about"
     if _ON_THE_DAY.search(question) or _ON_THE_DAY.search(answer):
         return "is true on one day"
+    if _WAS_ONCE.fullmatch(question):
+        return "tells what was once so"
     if fact.kind == "condition" and _NOT_SO.search(answer):
         return "the answer says only what is not so"
     points = fact.kind in ("procedure", "condition") and _POINTING.search(answer)

@@ -50,6 +50,8 @@ _UNSAYABLE = re.compile(r"[#<>=|{}\[\]\\\"“”]|\?$|\([^)]*$")
 FEWEST_NAMED = 10
 """Documents of a folder that have a name of their own."""
 MOST_HEADINGS = 2
+_AROUND = re.compile(r"^About (?=\w+ \w)|(?<=\w)(?<!ing)(?<! the)(?<! to) (?:Documentation|Docs)$")
+"""What a title has around the thing that it names: "About borg prune", "HTTP Services Documentation"."""
 _HOW_TO = re.compile(r"^(?:how (?:to|do i|do you|can i|can you)) ", re.IGNORECASE)
 
 
@@ -198,6 +200,8 @@ def _is_sayable(heading: str) -> bool:
 def _setting(heading: str, longest: int = LONGEST_HEADING) -> str:
     """Return *heading* as it is said before a question ("joining a node"); empty if it says nothing."""
     said = heading.strip(" .:?!`")
+    if len(said.split()) > 2:
+        said = _AROUND.sub("", said)
     words = said.split()
     if (
         not words
