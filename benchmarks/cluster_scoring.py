@@ -34,7 +34,7 @@ from replay.core.record import TurnRecord
 from replay.core.safety.code_gate import code_may_run
 from replay.core.settings.choice import Choice
 from replay.results.scoring import score_into
-from replay.scenario.optional_sections import ClusterSection
+from replay.scenario.sections import ClusterSection
 from replay.scorers.scorer import Unscored
 from replay.scorers.similarity import similarity
 from replay.store import schema

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from replay.results.same_answer import compare_answers, word_likeness
-from replay.scenario.optional_sections import SAME_FROM
+from replay.scenario.sections import SAME_FROM
 from replay.scorers.answer_text import normalize
 from replay.scorers.fuzzy import fuzzy_match
 from replay.scorers.word_overlap import token_f1

@@ -64,7 +64,7 @@ from .datasets.data_file import read_whole as read_whole
 from .policies.policy import PlannedTurn as PlannedTurn, Policy as Policy
 from .policies.recorded import GoldPolicy as GoldPolicy
 from .results.comparing import RunComparison as RunComparison, compare as compare
-from .results.rescoring import score as score
+from .results.judging import score as score
 from .results.run import Run as Run
 from .runs.driver import (
     ConversationDriver as ConversationDriver,

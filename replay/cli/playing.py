@@ -162,7 +162,7 @@ def show_whole(
     Raises:
         typer.Exit: nothing was answered (1) or an assertion failed (100).
     """
-    from replay.results.assertion_results import check_assertions
+    from replay.results.comparing import check_assertions
 
     with run.opened_once() as opened:
         results = check_assertions(opened)

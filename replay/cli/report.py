@@ -37,7 +37,7 @@ def report(
     """
     from replay.cli.playing import exit_code, read_fail_on, show, show_assertions, show_worse
     from replay.core.errors import InputError
-    from replay.results.assertion_results import check_assertions
+    from replay.results.comparing import check_assertions
     from replay.results.run import Run
 
     chosen = {"--json": as_json, "--markdown": markdown, "--latex": latex}

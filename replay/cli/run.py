@@ -66,8 +66,8 @@ def run(
     from replay.cli.playing import play_and_report, read_fail_on
     from replay.core.errors import InputError
     from replay.runs.launch import load_scenario, run_async
-    from replay.scenario.optional_sections import SAME_FROM
     from replay.scenario.reading import with_changes, with_cluster, with_workers
+    from replay.scenario.sections import SAME_FROM
 
     worse = read_fail_on(fail_on)
     if cache is not None and no_cache:

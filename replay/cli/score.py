@@ -58,11 +58,10 @@ def score(
     """Score a run's records anew, or have judges judge them; no system is asked anything."""
     from replay.core.errors import InputError
     from replay.results.consent import actions_of_untrusted_run
-    from replay.results.judging import chosen_judges, run_panels
-    from replay.results.rescoring import score as score_run
+    from replay.results.judging import chosen_judges, run_panels, score as score_run
     from replay.results.run import Run
-    from replay.scenario.optional_sections import RecordedSection
     from replay.scenario.reading import read_choices
+    from replay.scenario.sections import RecordedSection
 
     folder = arguments.run_folder(run, runs)
     found = Run(folder)

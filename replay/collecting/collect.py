@@ -34,7 +34,7 @@ from replay.datasets.loading import read_conversations
 from replay.datasets.native import native_line, write_native
 from replay.datasets.reader import Reader
 from replay.report.numbers import count_text
-from replay.scenario.optional_sections import BAD_ANSWERS, BAD_CONVERSATION
+from replay.scenario.sections import BAD_ANSWERS, BAD_CONVERSATION
 from replay.scenario.shipped import starter_scenario
 
 _EXTRA = ("datasketch", "faker", "phonenumbers", "stdnum", "symspellpy")

@@ -149,7 +149,7 @@ class AssertionItem(ScenarioItem):
     def look_at(self, run: Run) -> None:
         from replay.integrations.scenario_runs import turns_against
         from replay.report.findings import lines_of
-        from replay.results.assertion_results import check_assertions
+        from replay.results.comparing import check_assertions
 
         result = check_assertions(run)[self.position]
         for finding in result.findings:

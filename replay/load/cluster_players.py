@@ -21,8 +21,7 @@ from replay.core.safety.code_gate import code_may_run
 from replay.core.uncancellable import cancel_and_wait, in_thread
 from replay.load.counting import Counts
 from replay.load.inputs import LoadInputs
-from replay.load.level_players import LocalLevelPlayer
-from replay.load.level_worker import COUNTED_EVERY_S, CountReport
+from replay.load.level_players import COUNTED_EVERY_S, CountReport, LocalLevelPlayer
 from replay.play.event_loop import first_failure, gather_or_cancel
 from replay.play.load.arrivals import Arrival
 from replay.play.load.level import Level, LevelOutcome, together

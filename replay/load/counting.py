@@ -1,15 +1,19 @@
-"""What is counted while a load run goes on: for its display, and for turns that are not kept one by one."""
+"""
+What is counted while a load run goes on: for its display, and for turns that are not kept one by one; and how
+late one of those who offer the load sends.
+"""
 
 from __future__ import annotations
 
 import asyncio
+from array import array
 from collections import Counter
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from replay.core.load_record import LatenessSummary
 from replay.core.record import TurnRecord
-from replay.play.load.generator_report import LatenessCounter
 from replay.play.player import RecordSink
 from replay.statistics.load.histogram import DurationHistogram
 
@@ -117,6 +121,80 @@ class Counts:
         """Return the counts of turns since the last call that were counted only, and start again."""
         tallies, self.tallies = self.tallies, {}
         return tallies
+
+
+_TOGETHER = 4096
+"""So many latenesses are counted at once, which takes a tenth of the time."""
+
+
+class LatenessCounter:
+    """
+    How late one generator sends.
+
+    From when a turn was due, or from the end of the turn before where that was later: nobody asks on before
+    there is an answer. As ``replay.statistics.load.load_level.generator_lateness``, but it counts on when
+    records are no longer kept.
+    """
+
+    def __init__(self) -> None:
+        self._first, self._later = _Durations(), _Durations()
+        self._done_s: dict[Hashable, float] = {}
+
+    def add(self, record: TurnRecord, *, counts: bool) -> None:
+        """Add the next *record* of its play; its lateness is only included if it *counts*."""
+        timing = record.timing
+        if timing is None:
+            return
+        play = (record.conversation, record.system, record.policy)
+        before_s = self._done_s.get(play)
+        self._done_s[play] = timing.done_s
+        # Of a retried turn the moment of sending is that of the last attempt.
+        if not counts or record.attempts > record.asks:
+            return
+        if before_s is None:
+            self._first.add(timing.sent_s - timing.scheduled_s)
+        else:
+            self._later.add(timing.sent_s - max(timing.scheduled_s, before_s))
+
+    def forget(self, conversation: str, system: str, policy: str) -> None:
+        """Forget a play that is over."""
+        self._done_s.pop((conversation, system, policy), None)
+
+    def take(self, *, first_turns: bool) -> LatenessSummary | None:
+        """
+        Return a summary of the lateness counted since the last call, and start over; None if there is none.
+
+        Args:
+            first_turns: Whether first turns count. They don't where arrivals had to wait for others.
+        """
+        taken, self._first, self._later = (self._first, self._later), _Durations(), _Durations()
+        whole = DurationHistogram()
+        for durations in taken if first_turns else taken[1:]:
+            whole.merge(durations.histogram())
+        quantiles = whole.quantiles((0.5, 0.99, 1.0))
+        if quantiles is None:
+            return None
+        p50, p99, most = quantiles
+        return LatenessSummary(asks=whole.count, p50_s=p50, p99_s=p99, max_s=most)
+
+
+class _Durations:
+    def __init__(self) -> None:
+        self._new = array("d")
+        self._counted = DurationHistogram()
+
+    def add(self, duration_s: float) -> None:
+        self._new.append(duration_s)
+        if len(self._new) >= _TOGETHER:
+            self.histogram()
+
+    def histogram(self) -> DurationHistogram:
+        """Return a histogram of all durations."""
+        import numpy as np
+
+        self._counted.record_all(np.array(self._new))
+        self._new = array("d")
+        return self._counted
 
 
 class CountingSink:

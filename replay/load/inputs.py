@@ -29,8 +29,7 @@ from replay.play.load.arrivals import (
 )
 from replay.play.load.generator import UserSession
 from replay.play.load.level import Level
-from replay.play.load.section import LoadSection, draw
-from replay.play.load.think import think_rng
+from replay.play.load.section import LoadSection, draw, think_rng
 from replay.play.play import Pacer, Play, repeat_conversation, repetition_mark
 from replay.scenario.assembly import Assembly
 from replay.store.reader import RunReader

@@ -1,16 +1,18 @@
 """
-Plays a load run: one level, or as many as a sweep needs, and what each came to.
+Plays a load run: one level, or as many as a sweep needs, what each came to, and whether it kept the
+objectives, found out as soon as it is over.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
+from functools import partial
 from itertools import count
 from time import perf_counter, time
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from replay.core.errors import RunStoppedError
 from replay.core.logs import log_event
@@ -18,19 +20,97 @@ from replay.core.safety.host_consent import check_confirmed, hosts_to_confirm
 from replay.core.uncancellable import cancel_and_wait, in_thread
 from replay.load.counting import Count, Counts
 from replay.load.inputs import LoadInputs, read_inputs
-from replay.load.level_players import LocalLevelPlayer
-from replay.load.level_verdict import ObjectiveCheck
-from replay.load.worker_players import WorkerLevelPlayer
-from replay.play.load.level import Level, LevelOutcome, bisect, confirm, steps
+from replay.load.level_players import COUNTED_EVERY_S, LocalLevelPlayer, WorkerLevelPlayer
+from replay.play.load.level import Level, LevelOutcome, Objective, bisect, confirm, steps
 from replay.play.load.section import LoadSection
 from replay.scenario.assembly import Assembly
 from replay.scenario.expected_checks import ExpectedChecks
-from replay.scenario.parts import endpoint_settings, parts_of
+from replay.scenario.side_effects import endpoint_settings, parts_of
+from replay.scorers.observing import observe
+from replay.scorers.scorer import Scorer, Unscored
+from replay.statistics.score_column import ScoreColumn, in_parts, survey_scorers
 from replay.store.rows import StoredTally
 from replay.store.store import RunStore
 from replay.workers.job import workers_within_limits
 
-COUNTED_EVERY_S = 0.5
+if TYPE_CHECKING:
+    from replay.statistics.load.load_cell import AnswerTimes, LoadCell
+
+
+class ObjectiveCheck:
+    """Checks level after level; the first is what scores are compared with."""
+
+    def __init__(
+        self, objectives: Sequence[Objective], scorers: Mapping[str, Scorer[Any]], store: RunStore
+    ) -> None:
+        self._objectives = objectives
+        self._scorers = {
+            objective.measure: scorers[objective.measure]
+            for objective in objectives
+            if objective.kind in ("min", "drop")
+        }
+        self._store = store
+        self._first_scores: Mapping[str, float | None] | None = None
+
+    def check(self, level: Level, result: Mapping[str, Any]) -> dict[str, Any]:
+        """
+        Return ``met`` and, objective by objective, ``goals`` of a level whose records are durable.
+
+        Empty where there are no objectives.
+        """
+        if not self._objectives:
+            return {}
+        from replay.load.numbers import read_window  # numpy: 16 MB that a run without objectives saves
+
+        due_s = result["measured_from_s"], result["measured_to_s"]
+        cell, times = read_window(self._store, level.index, due_s)
+        scores = self._scores(*due_s)
+        if self._first_scores is None:
+            self._first_scores = scores
+        values = {one.key: self._value(one, cell, times, scores) for one in self._objectives}
+        found = [
+            {
+                "goal": str(objective),
+                "key": objective.key,
+                "value": values[objective.key],
+                "met": objective.met(values),
+            }
+            for objective in self._objectives
+        ]
+        return {"met": all(one["met"] for one in found), "goals": found}
+
+    def _value(
+        self, objective: Objective, cell: LoadCell, times: AnswerTimes, scores: Mapping[str, float | None]
+    ) -> float | None:
+        match objective.kind:
+            case "errors":
+                return cell.error_share
+            case "time":
+                assert objective.percentile is not None
+                found = times.of(objective.measure).quantiles([objective.percentile / 100])
+                return found[0] if found else None
+            case "min":
+                return scores[objective.measure]
+            case "drop":
+                assert self._first_scores is not None
+                first, now = self._first_scores[objective.measure], scores[objective.measure]
+                return None if first is None or now is None else first - now
+
+    def _scores(self, from_s: float, to_s: float) -> dict[str, float | None]:
+        """Return the scores, by label, of the turns that were due in the window."""
+        due = partial(self._store.records_due, from_s, to_s)
+        scorers = survey_scorers(self._scorers, due)
+        observed: dict[str, list[Any]] = {label: [] for label in scorers}
+        for records in in_parts(due()) if scorers else ():
+            for label, scorer in scorers.items():
+                found = observe(label, scorer, records)
+                observed[label] += [one for one in found if not isinstance(one, Unscored)]
+        return {
+            label: ScoreColumn(scorer=scorers[label], observed=scored).value(range(len(scored)))
+            for label, scored in observed.items()
+        }
+
+
 LOADED = "loaded"
 """The fact of a run that all its load was played; what is left then needs no system."""
 

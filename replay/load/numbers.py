@@ -19,7 +19,7 @@ from replay.core.decoding import convert_to, decoder_of
 from replay.core.errors import RunError
 from replay.core.load_record import LevelPlayed
 from replay.core.record import TOKEN_GAP_S, ServerTimes
-from replay.play.load.objectives import ask_limits_s, parse_objectives
+from replay.play.load.level import ask_limits_s, parse_objectives
 from replay.scorers.scorer import Scorer, unit_of
 from replay.statistics.group import Group, groups_in_order
 from replay.statistics.load.asks import ANSWERED, OUTCOMES, OUTSIDE, Asks

@@ -1,12 +1,12 @@
 """
-A question taken through a system's calls of tools to its answer.
+A question taken through a system's calls of tools, and through what a user says to its answers, to its end.
 
 The system is asked; it calls tools; it is asked again with their results behind the question, and so on
 until it answers. Several calls of one reply are looked up in their order, one after another, so that a
 function that remembers things meets them in the same order each time.
 
-Where a user follows the answer up, that answer becomes a step as well, and what is said to it, and the loop
-goes on with an exchange more: each has the asks and the time of a turn of its own.
+Where the policy's user follows the answer up, that answer becomes a step as well, and what is said to it, and
+the loop goes on with an exchange more: each has the asks and the time of a turn of its own.
 """
 
 from __future__ import annotations
@@ -20,10 +20,13 @@ from msgspec.structs import replace
 from replay.core.adapter import ChatReply, ChatRequest, WireTimes
 from replay.core.conversation import Conversation
 from replay.core.errors import AdapterError, AdapterTimeoutError, ToolLoopError
+from replay.core.history import PlayedTurn, own_history, with_recorded_context
 from replay.core.message import Message, ToolCall
 from replay.core.record import Intervention, ServerTimes, Step, Usage
 from replay.core.settings.prices import Prices, cost_usd
+from replay.play.play import Play
 from replay.play.tool_results import CallPlace, Tools, shown
+from replay.policies.policy import PlannedTurn, reacting
 
 Ask = Callable[[ChatRequest, int], Awaitable[tuple[ChatReply | AdapterError, int, WireTimes]]]
 """Asks, with retries, after so many attempts of the turn; gives its own attempts, and the last's times. No
@@ -130,21 +133,8 @@ class ToolLoop:
         reply = self.outcome
         if isinstance(reply, AdapterError) or not reply.tool_calls:
             return False
-        assert self._ask is not None
-        times_s = self._since_sent(self._ask.sent), self._since_sent(self._ask.done)
-        self._ask = None
-        for message in reply.steps:
-            await self._add(Step(message=message, times_s=times_s))
-        await self._add(
-            Step(
-                message=Message(role="assistant", text=reply.text, tool_calls=reply.tool_calls),
-                times_s=times_s,
-                is_reply=True,
-                attempts=self._last_attempts,
-                usage=reply.usage,
-                cost_usd=cost_usd(reply, self._prices),
-            )
-        )
+        asked, self._ask = self._ask, None
+        await self._add_reply(reply, asked)
         return True
 
     @property
@@ -167,21 +157,7 @@ class ToolLoop:
         """Make the answer a step, durable before anything is said to it; a failed ask leaves none."""
         if self.reply_to_follow_up is not None or isinstance(self.outcome, AdapterError):
             return
-        reply = self.outcome
-        assert self._ask is not None
-        times_s = self._since_sent(self._ask.sent), self._since_sent(self._ask.done)
-        for message in reply.steps:
-            await self._add(Step(message=message, times_s=times_s))
-        await self._add(
-            Step(
-                message=Message(role="assistant", text=reply.text),
-                times_s=times_s,
-                is_reply=True,
-                attempts=self._last_attempts,
-                usage=reply.usage,
-                cost_usd=cost_usd(reply, self._prices),
-            )
-        )
+        await self._add_reply(replace(self.outcome, tool_calls=()), self._ask)
 
     def take_back(self) -> None:
         """Let the answer that was set aside be the turn's after all."""
@@ -202,6 +178,24 @@ class ToolLoop:
     def follow_ups(self) -> tuple[Intervention, ...]:
         """Return what a user said in the turn so far, in order."""
         return tuple([step.intervention for step in self._steps if step.intervention])
+
+    async def _add_reply(self, reply: ChatReply, asked: WireTimes | None) -> None:
+        """Add *reply*, which came of the ask at these times, with the steps that it brings."""
+        assert asked is not None
+        times_s = self._since_sent(asked.sent), self._since_sent(asked.done)
+        for message in reply.steps:
+            await self._add(Step(message=message, times_s=times_s))
+        message = Message(role="assistant", text=reply.text, tool_calls=reply.tool_calls)
+        await self._add(
+            Step(
+                message=message,
+                times_s=times_s,
+                is_reply=True,
+                attempts=self._last_attempts,
+                usage=reply.usage,
+                cost_usd=cost_usd(reply, self._prices),
+            )
+        )
 
     async def _add(self, step: Step) -> None:
         self._steps.append(step)
@@ -306,3 +300,95 @@ def _spent(cost: float | None, attempts: int) -> float | None:
 
 def _sum(numbers: Sequence[Any]) -> Any:
     return None if not numbers or None in numbers else sum(numbers)
+
+
+async def converse(
+    loop: ToolLoop,
+    ask: Ask,
+    request: ChatRequest,
+    play: Play,
+    planned: PlannedTurn,
+    before: Sequence[PlayedTurn],
+) -> tuple[Intervention, ...]:
+    """
+    Ask *request* and follow the answer up; *loop* has what came of it, from where it stood.
+
+    Each answer is durable before the user words anything, and what they say before it is asked, so that a run
+    that was killed goes on from there.
+
+    Args:
+        before: The turns before the one under way.
+
+    Returns:
+        What the user did after replies, in order.
+
+    Raises:
+        ResolverError: what a user would say could not be judged.
+    """
+    user, tools, conversation = reacting(play.policy), play.system.tools, play.conversation
+    done = list(loop.follow_ups)
+    if done:
+        request = _request(request, done[-1], loop, play, planned, before)
+    if loop.reply_to_follow_up is None:
+        await loop.run(ask, request, tools, conversation)
+    while user is not None:
+        outcome = loop.outcome
+        if isinstance(outcome, AdapterError) and (done or play.system.adapter.history == "server"):
+            break
+        now = _under_way(loop, play, planned, request.depth)
+        seen = user.occasion(
+            conversation,
+            request.depth,
+            (*before, now),
+            drift=planned.drift,
+            so_far=done,
+            failure=str(outcome) if isinstance(outcome, AdapterError) else None,
+        )
+        if seen is None:
+            break
+        await loop.set_aside()
+        one = await user.follow_up(conversation, request.depth, (*before, now), seen, planned.drift)
+        done.append(one)
+        if one.said is None:
+            break
+        await loop.follow_up(one)
+        request = _request(request, one, loop, play, planned, before)
+        await loop.run(ask, request, tools, conversation)
+    loop.take_back()
+    return tuple(done)
+
+
+def _under_way(loop: ToolLoop, play: Play, planned: PlannedTurn, depth: int) -> PlayedTurn:
+    answer, steps, outcome = None, loop.steps, loop.outcome
+    if isinstance(outcome, ChatReply):
+        answer = outcome.text
+        is_set_aside = bool(steps) and steps[-1] == Message(role="assistant", text=answer)
+        steps = steps[:-1] if is_set_aside else (*steps, *outcome.steps)
+    turn = play.conversation.turns[depth - 1]
+    return PlayedTurn(turn=turn, asked=planned.question, answer=answer, steps=steps)
+
+
+def _request(
+    request: ChatRequest,
+    said: Intervention,
+    loop: ToolLoop,
+    play: Play,
+    planned: PlannedTurn,
+    before: Sequence[PlayedTurn],
+) -> ChatRequest:
+    """Return *request* as *said* puts it, after all that was said before, in this turn too."""
+    turn = play.conversation.turns[request.depth - 1]
+    *steps, last = loop.steps[: loop.exchange_start - 1] or (Message(role="user"),)
+    played = list(before)
+    if last.role == "assistant":
+        played.append(PlayedTurn(turn=turn, asked=planned.question, answer=last.text, steps=tuple(steps)))
+    history = own_history(played)
+    if (view := getattr(play.policy, "view", None)) is not None:
+        history, _ = view.apply(history)
+    asked_with: tuple[Message, ...] = ()
+    if any(one.asked_with for one in play.conversation.turns):
+        # After a failed ask the question's own messages have not been sent yet.
+        now = replace(turn, asked_with=()) if last.role == "assistant" else turn
+        history, asked_with = with_recorded_context(history, played, now)
+    shown = () if play.system.adapter.history == "server" else history
+    return replace(request, question=said.said or "", history=shown, asked_with=asked_with)

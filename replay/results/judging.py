@@ -1,4 +1,7 @@
-"""A run's verdicts: judged, kept in its database, and read again as columns of scores."""
+"""
+A finished run scored once more, by scorers or by judges, whose verdicts are kept in its database and read
+again as columns of scores.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,6 @@ from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from replay.core.asking.tally import AskTally, CostEstimate
 from replay.core.errors import Fault, PluginError, RunStoppedError, ScenarioError
@@ -22,12 +24,13 @@ from replay.results.checking import check_into
 from replay.results.consent import actions_of_untrusted_run
 from replay.results.recorded import compare_recorded_into
 from replay.results.run import Run
-from replay.results.scoring import stored_score
+from replay.results.scoring import score_into, stored_score
 from replay.results.telemetry import send_scores
 from replay.results.verdict_columns import JUDGED, judged_of, turn_cases
 from replay.scenario.judge_section import build_panel
 from replay.scenario.part_builder import PartBuilder
-from replay.scenario.reading import read_choices
+from replay.scenario.reading import read_choices, with_cluster
+from replay.scenario.sections import RecordedSection
 from replay.scorers.judges.judge import Value
 from replay.scorers.judges.judging import ONCE_PER_DIALOGUE, estimate, judge_all, ready_cases
 from replay.scorers.judges.panel import Panel, Verdict
@@ -36,8 +39,40 @@ from replay.scorers.scorer import Unscored
 from replay.store.rows import StoredVerdict
 from replay.store.store import RunStore
 
-if TYPE_CHECKING:
-    pass
+
+def score(
+    folder: str | Path,
+    choices: Sequence[Choice] | None = None,
+    *,
+    allow_code: bool = False,
+    on: str | None = None,
+    recorded: RecordedSection | None = None,
+) -> Run:
+    """
+    Score a run's records anew, without asking any system anything.
+
+    With the scorers of its scenario, or with *choices* in their place. In a run that this user did not
+    begin on this machine they run no code unless *allow_code* says that they may. Scorers that have a model
+    observe on the nodes of the scenario's ``cluster``; *on* as for ``run_async``. *recorded*
+    says how answers are held against the recorded ones; left out, as the scenario or an earlier time says.
+
+    Raises:
+        InputError: the cluster can't be reached.
+        RunError: there is no such run, another process is writing it, or *allow_code* is missing.
+        PluginError, ScenarioError: a scorer can't be built.
+        RunStoppedError: the cluster has no room, or was lost.
+    """
+    run = Run(folder)
+    scenario = with_cluster(run.scenario(), on).scenario
+    if choices is None:
+        choices = scenario.scorers
+    check_consent(actions_of_untrusted_run(run.folder, scorers=choices), allow_code=allow_code)
+    with closing(RunStore(run.folder, write=True)) as store, code_may_run():
+        score_into(store, choices, cluster=scenario.cluster)
+        check_into(store)
+        compare_recorded_into(store, recorded or scenario.recorded)
+    send_scores(run.folder, run.scenario())
+    return run
 
 
 def run_panels(

@@ -28,7 +28,7 @@ from replay.results.checking import play_checks
 from replay.results.same_answer import compare_answers, word_likeness
 from replay.results.scoring import stored_score
 from replay.results.verdict_columns import StoredVerdicts, judged_of
-from replay.scenario.optional_sections import BAD_ANSWERS, BAD_CONVERSATION, RecordedSection
+from replay.scenario.sections import BAD_ANSWERS, BAD_CONVERSATION, RecordedSection
 from replay.scorers.answer_text import DECLINING_PATTERNS
 from replay.scorers.checks.check import NoVerdicts
 from replay.scorers.checks.english import refusal_in

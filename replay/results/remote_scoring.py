@@ -17,7 +17,7 @@ from typing import Any
 from replay.core.disk_cache import DiskCache, content_key
 from replay.core.record import TurnRecord
 from replay.core.settings.choice import Choice
-from replay.scenario.optional_sections import ClusterSection
+from replay.scenario.sections import ClusterSection
 from replay.scorers.scorer import CorpusScorer, Scorer, Unscored
 from replay.statistics.score_column import in_parts
 from replay.store import schema

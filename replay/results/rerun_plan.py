@@ -29,7 +29,7 @@ from replay.core.record import Outcome, TurnRecord
 from replay.core.settings.faults import nearest
 from replay.play.play import Play, System
 from replay.policies.policy import Policy
-from replay.results.repeats import repeats_of
+from replay.results.run_data import repeats_of
 from replay.scenario.assembly import Assembly
 from replay.scenario.assertions.section import ALL_DEPTHS, DepthRange, read_depths
 from replay.store.store import RunStore

@@ -18,9 +18,9 @@ from replay.core.decoding import convert_to
 from replay.core.errors import RunError
 from replay.core.expectation import CheckResult
 from replay.core.record import TurnRecord
+from replay.results.play_events import played_by, version_signatures
 from replay.results.run_data import BAD
 from replay.results.scoring import stored_columns, stored_scorers
-from replay.results.versions import played_by, version_signatures
 from replay.scenario.reading import ScenarioFile, parse_scenario
 from replay.scorers.scorer import Scorer
 from replay.store.reader import DATABASE
@@ -322,7 +322,7 @@ class Run:
             A row for each score, system and policy that mends questions, and the gap by the drift verdict.
             Empty for a run without ``gold`` and ``pred``.
         """
-        from replay.results.report_numbers import run_attribution
+        from replay.results.run_report import run_attribution
         from replay.store.page_queries import RunBrowser
 
         with closing(RunBrowser(self.folder)) as browser:
@@ -335,7 +335,7 @@ class Run:
         Read with narrow queries: memory grows with the turns' numbers alone, some 100 bytes for each.
         """
         from replay.load.numbers import read_load_summary
-        from replay.results.report_numbers import sampled_drift
+        from replay.results.run_report import sampled_drift
 
         scorers = self.scorers()
         with self._opened() as store:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from replay.coreference.reading.words import FUNCTION_WORDS, word_set
-from replay.scenario.optional_sections import SAME_FROM
+from replay.scenario.sections import SAME_FROM
 from replay.scorers.answer_text import DECLINING_PATTERNS, declines, normalize, words
 from replay.scorers.checks.english import refusal_in
 from replay.scorers.figures import figures

@@ -24,8 +24,8 @@ from replay.core.record import TurnRecord
 from replay.core.safety.provenance import FACTS, created_by_this_user, remember
 from replay.core.settings.choice import Choice
 from replay.core.settings.plugins import available, make
-from replay.scenario.optional_sections import ClusterSection
 from replay.scenario.part_builder import PartBuilder
+from replay.scenario.sections import ClusterSection
 from replay.scorers.observing import combine, observe
 from replay.scorers.scorer import MeanScorer, Scorer, Unscored, is_neural, lower_is_better, unit_of
 from replay.scorers.stored_scorer import Combined, StoredScorer, digest, how_combined

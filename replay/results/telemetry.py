@@ -21,8 +21,9 @@ from typing import IO, Protocol, cast
 from replay.core.errors import PluginError, ReplayError, RunError, writing
 from replay.core.logs import log_event
 from replay.core.uncancellable import in_thread
-from replay.scenario.optional_sections import NEEDED, sample_of, telemetry_addresses
+from replay.scenario.combinations import OTEL_NEEDED
 from replay.scenario.reading import ScenarioFile
+from replay.scenario.sections import sample_of, telemetry_addresses
 
 LOOK_EVERY_S = 1.0
 LAST_WAIT_S = 3.0
@@ -80,7 +81,7 @@ def exporters(folder: Path, export: Export) -> list[Exporter]:
         (entry,) = entry_points(group="replay.telemetry", name="otlp")
         make = cast(Callable[[Path, Export], list[Exporter]], entry.load())
     except (ImportError, ValueError) as error:
-        raise PluginError(f"{NEEDED} ({error})") from error
+        raise PluginError(f"{OTEL_NEEDED} ({error})") from error
     return make(folder, export)
 
 

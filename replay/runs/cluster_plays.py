@@ -3,7 +3,7 @@ A run that the nodes of a Ray cluster play, as nodes come and go.
 
 A conversation goes, with all its systems and policies, to whichever actor has room, and no other plays any
 of it: so its gold side is resolved once. What a lost actor had not finished is played by the others, from
-what is durable of it.
+what is durable of it. What an actor does is ``open_work`` (``replay.workers.cluster.actor``).
 """
 
 from __future__ import annotations
@@ -11,38 +11,43 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import fields, replace
 from functools import partial
 from itertools import groupby
 from time import perf_counter, time
+from typing import Any
 
+from replay.core.asking.limits import RateLimit
+from replay.core.asking.retries import open_endpoints
+from replay.core.asking.tally import AskTally
+from replay.core.conversation import Conversation
+from replay.core.load_record import LagSummary
 from replay.core.logs import log_event
 from replay.core.record import TurnRecord
+from replay.core.safety.code_gate import code_may_run
 from replay.core.uncancellable import in_thread
 from replay.play.engine import SharedIterator
-from replay.play.event_loop import first_failure
+from replay.play.event_loop import InFlightRequests, LoopLag, first_failure
+from replay.play.gc_pause import gc_paused
 from replay.play.load.level import share_of
 from replay.play.play import Play
-from replay.play.player import is_over
+from replay.play.player import Player, is_over
 from replay.play.turn_record import OnFailure, turn_record
 from replay.policies.policy import PlannedTurn
-from replay.results.play_events import keep_lost_worker
+from replay.policies.rewriter import opened
+from replay.results.play_events import keep_lost_worker, with_versions
 from replay.results.rerun_plan import Rerun
-from replay.results.versions import with_versions
-from replay.runs.cluster_play_worker import ActorReport, pack_play
-from replay.runs.following import RunListeners
-from replay.runs.play_share import Lags, worst_lags
-from replay.runs.remaining_plays import left_of, remaining_plays
-from replay.scenario.assembly import Assembly
-from replay.store.schema import Row, record_row, row_record
+from replay.runs.following import RunListeners, WorkerProgress, WorkerStatus
+from replay.runs.play_share import Lags, left_of, play_options, remaining_plays, with_own_resolver, worst_lags
+from replay.scenario.assembly import Assembly, assemble
+from replay.store.schema import Row, from_json, record_row, row_record, to_json
 from replay.store.store import RunStore
+from replay.workers.cluster.actor import Inputs, Outbox
 from replay.workers.cluster.actor_pool import ActorHandle, ActorLostError, ActorPool, open_actor_pool
 from replay.workers.cluster.coordinator import LimitShares, RecordReceiver
 from replay.workers.job import WorkerJob, workers_within_limits
-from replay.workers.status import WorkerProgress, WorkerStatus
-
-_WORK = "replay.runs.cluster_play_worker"
 
 
 async def play_on_cluster(
@@ -136,7 +141,7 @@ class _ClusterRun:
         self.status.joined(actor.number, actor.name)
         try:
             with first_failure():
-                async with actor.working(_WORK, self._job, pool.files, self._receiver.receive):
+                async with actor.working(__name__, self._job, pool.files, self._receiver.receive):
                     await self.limits.join(actor)
                     self.status.started(actor.number)
                     await plays.keep_playing()
@@ -324,3 +329,60 @@ def lost_turn(play: Play, who: str) -> TurnRecord:
         error=f"{system}: {who} was lost, and with it the session in which the system keeps the history; "
         "ask again with: replay rerun --only outcome=lost",
     )
+
+
+ActorReport = tuple[Mapping[str, LagSummary], AskTally | None]
+"""What an actor knows at its end: how far its event loop lagged behind, by system; what it asked of its
+resolver, where that is a model."""
+
+
+@asynccontextmanager
+async def open_work(job: WorkerJob, outbox: Outbox, inputs: Inputs) -> AsyncIterator[PlayWork]:
+    """Play plays of *job*, with their records to *outbox*, for as long as the block lasts."""
+    with code_may_run():
+        assembly = assemble(with_own_resolver(job.scenario()), data_is_read=True)
+    asks = InFlightRequests()
+    options = play_options(
+        assembly, outbox, run=job.run, start=job.start, started_at=job.started_at, breaker=outbox
+    )
+    async with (
+        assembly.service,
+        opened(assembly.policies.values()),
+        open_endpoints(assembly.systems),
+        LoopLag(asks) as lag,
+    ):
+        with gc_paused():
+            yield PlayWork(assembly, Player(outbox, options, asks=asks), lag)
+
+
+class PlayWork:
+    """Plays one play after another, side by side."""
+
+    def __init__(self, assembly: Assembly, player: Player, lag: LoopLag) -> None:
+        self.limits: Mapping[str, RateLimit] = assembly.limits
+        self._assembly = assembly
+        self._systems = {system.name: system for system in assembly.systems}
+        self._player = player
+        self._lag = lag
+
+    async def play(self, system: str, conversation: str, rest: Mapping[str, Any]) -> None:
+        """Play what ``pack_play`` packed."""
+        play = Play(
+            system=self._systems[system],
+            policy=self._assembly.asking[rest["policy_name"]],
+            conversation=from_json(conversation, Conversation),
+            **rest,
+        )
+        await self._player.play(play)
+
+    def report(self) -> ActorReport:
+        """Return what is known at the end."""
+        asked = self._assembly.service.asked
+        return self._lag.summaries(), asked.tally if asked else None
+
+
+def pack_play(play: Play) -> tuple[str, str, dict[str, Any]]:
+    """Return *play* for an actor, which has system and policy of its own: system's name, JSON, the rest."""
+    kept = (field.name for field in fields(play) if field.name not in ("system", "policy", "conversation"))
+    # As JSON it takes a tenth of the time that a pickle of it takes, which is a tenth of what a turn costs.
+    return play.system.name, to_json(play.conversation), {name: getattr(play, name) for name in kept}

@@ -32,8 +32,8 @@ from replay.play.turn_record import OnFailure, ends_conversation, played_turn, t
 from replay.policies.policy import PlannedTurn, Policy, most_turns
 from replay.policies.rewriter import opened
 from replay.scenario.assembly import detector_of
-from replay.scenario.in_memory import in_plain_form
 from replay.scenario.part_builder import PartBuilder
+from replay.scenario.reading import in_plain_form
 from replay.scenario.sections import DriftSection
 from replay.scorers.scorer import Scorer
 from replay.statistics.score_column import ScoreColumn, score_columns, survey_scorers

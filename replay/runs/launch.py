@@ -29,14 +29,20 @@ from replay.core.uncancellable import in_thread, stoppable
 from replay.play.engine import Observer
 from replay.play.event_loop import run_for_library
 from replay.results.late_drift import detect_sampled
+from replay.results.play_events import played_by, this_version, version_remarks
 from replay.results.run import Run
 from replay.results.run_data import DATA_IS_READ, compare_data, resume_command
 from replay.results.telemetry import export_status
-from replay.results.versions import played_by, this_version, version_remarks
 from replay.runs.playing import finalizing, play_and_score
 from replay.scenario.assembly import Assembly, assemble
-from replay.scenario.in_memory import in_plain_form
-from replay.scenario.reading import ScenarioFile, parse_scenario, read_scenario, with_cluster, with_workers
+from replay.scenario.reading import (
+    ScenarioFile,
+    in_plain_form,
+    parse_scenario,
+    read_scenario,
+    with_cluster,
+    with_workers,
+)
 from replay.scenario.sections import Workers
 from replay.scenario.shipped import find_scenario
 from replay.store.store import RunStore

@@ -20,19 +20,16 @@ from replay.core.errors import PluginError, RunStoppedError
 from replay.core.uncancellable import stoppable
 from replay.play.engine import Observer
 from replay.results.late_drift import LateDrift
-from replay.results.play_events import keep_tally
+from replay.results.play_events import keep_tally, with_versions
 from replay.results.rerun_plan import Rerun
 from replay.results.run_data import DATA_IS_READ, read_data
 from replay.results.telemetry import export_status
-from replay.results.versions import with_versions
-from replay.runs.following import RunListeners
-from replay.runs.play_share import play_share
-from replay.runs.remaining_plays import remaining_plays, turns_left
+from replay.runs.following import RunListeners, WorkerProgress, as_fact
+from replay.runs.play_share import play_share, remaining_plays, turns_left
 from replay.scenario.assembly import Assembly
 from replay.scenario.sections import Scenario
 from replay.store.store import RunStore
 from replay.workers.job import workers_within_limits
-from replay.workers.status import WorkerProgress, as_fact
 
 
 @asynccontextmanager

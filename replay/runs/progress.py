@@ -27,8 +27,8 @@ from replay.play.load.level import Level
 from replay.play.play import Play
 from replay.report.numbers import count_text
 from replay.report.printing import print_lines
+from replay.runs.following import WorkerProgress, in_one_line
 from replay.statistics.load.histogram import DurationHistogram
-from replay.workers.status import WorkerProgress, in_one_line
 
 NOW_S = 10.0
 """Turns of so many last seconds are those of now."""

@@ -3,7 +3,8 @@ A run that several processes of this machine play (``play.workers``).
 
 Each opens the run's database, plays the conversations at every n-th position in the data, and writes their
 turns itself; what is durable there needs no one else. Nobody deals out work: what a lost worker had not
-finished is played by another one, which looks in the database what is there.
+finished is played by another one, which looks in the database what is there. What each does is ``work``
+(``replay.workers.worker_main``).
 """
 
 from __future__ import annotations
@@ -14,28 +15,46 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
+from pathlib import Path
 from time import perf_counter, time
 
 from replay.core.errors import RunStoppedError
 from replay.core.logs import log_event
+from replay.core.record import TurnRecord
+from replay.core.safety.code_gate import code_may_run
 from replay.core.uncancellable import in_thread
 from replay.play.event_loop import gather_or_cancel
-from replay.results.play_events import keep_lost_worker
+from replay.play.load.level import share_of
+from replay.play.play import Play
+from replay.play.player import system_breaker
+from replay.results.play_events import keep_lost_worker, keep_tally, keep_version
 from replay.results.rerun_plan import Rerun
-from replay.results.versions import keep_version
-from replay.runs.following import RunListeners, TurnFeed
-from replay.runs.play_share import Lags, worst_lags
-from replay.runs.remaining_plays import Part, is_unplayed, open_parts
-from replay.scenario.assembly import Assembly
+from replay.runs.following import FinishedPlay, RunListeners, TurnFeed, WorkerProgress, WorkerStatus
+from replay.runs.play_share import (
+    Lags,
+    Part,
+    is_unplayed,
+    open_parts,
+    play_share,
+    remaining_plays,
+    with_own_resolver,
+    worst_lags,
+)
+from replay.scenario.assembly import Assembly, assemble
 from replay.store.store import RunStore
-from replay.workers.failure_counts import shared_memory
-from replay.workers.job import WorkerJob, own_share
-from replay.workers.process import WorkerGoneError, WorkerProcess, check_platform
-from replay.workers.status import WorkerProgress, WorkerStatus
+from replay.workers.job import WorkerJob, keep_share, own_share
+from replay.workers.process import (
+    SharedFailureCounts,
+    WorkerGoneError,
+    WorkerProcess,
+    WorkerResult,
+    check_platform,
+    shared_memory,
+)
+from replay.workers.worker_main import Parent
 
 RESTARTS = 3
 """So many workers at most begin in place of those that were lost at one part of the conversations."""
-_WORK = "replay.runs.play_worker"
 
 
 async def play_in_workers(
@@ -139,7 +158,7 @@ class _Team:
         self.numbers[part[0]] = joined
         self.status.joined(joined, name)
         worker = WorkerProcess(
-            _WORK,
+            __name__,
             self.job(worker=number, part=part, **({"is_fresh": False} if losses else {})),
             workers=self.size,
             **self.shared,
@@ -159,3 +178,58 @@ class _Team:
     def _name(self, number: int, losses: int) -> str:
         name = f"process {number + 1} of {self.size}"
         return f"{name}, begun again" if losses else name
+
+
+async def work(job: WorkerJob, parent: Parent) -> Lags:
+    """
+    Play the share of *job*, telling *parent* when all is ready and of each play that is over.
+
+    Returns:
+        How far the event loop lagged behind, by system.
+
+    Raises:
+        ReplayError: the run could not go on; what was answered until then is in its database.
+    """
+    # What is played is built here as it is in the program, and opened beside it.
+    file = with_own_resolver(job.scenario())
+    with code_may_run():
+        assembly = assemble(file, data_is_read=True)
+    for limit in assembly.limits.values():
+        keep_share(limit, job.worker, job.limits_among)
+    counts = SharedFailureCounts(parent.memory, [system.name for system in assembly.systems])
+    settings = file.scenario.play
+    store = RunStore(Path(job.run_folder), write=True, durability=settings.durability, worker=job.worker)
+    try:
+        rerun = Rerun.pending(store, assembly)
+        async with assembly.service:
+            parent.send(WorkerResult(None))
+            try:
+                return await play_share(
+                    remaining_plays(assembly, store, rerun, part=job.part, is_fresh=job.is_fresh),
+                    assembly,
+                    store,
+                    rerun,
+                    _PlayReporter(parent),
+                    concurrency=share_of(settings.concurrency, job.worker, job.workers),
+                    start=job.start,
+                    started_at=job.started_at,
+                    breaker=system_breaker(assembly.patience, counts),
+                )
+            finally:
+                keep_tally(assembly, store)
+    finally:
+        await in_thread(store.close)
+
+
+class _PlayReporter:
+    """Tells the parent of plays; their records it reads in the database."""
+
+    def __init__(self, parent: Parent) -> None:
+        self._parent = parent
+
+    def recorded(self, record: TurnRecord) -> None:
+        """Do nothing: see above."""
+
+    def played(self, play: Play) -> None:
+        conversation = play.source or play.conversation.id
+        self._parent.send(FinishedPlay(conversation, play.repeat, play.system.name, play.policy_name))

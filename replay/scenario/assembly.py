@@ -23,21 +23,23 @@ from replay.coreference.drift import DriftDetector
 from replay.coreference.service.service import CoreferenceService
 from replay.datasets.loading import playable_conversations, read_conversations
 from replay.datasets.reader import Reader
-from replay.play.load.objectives import Objective, parse_objectives
+from replay.play.load.level import Objective, parse_objectives
 from replay.play.load.section import LoadSection
 from replay.play.play import System
 from replay.policies.policy import Policy, asking, most_turns
-from replay.scenario.answer_caching import check_answer_cache
 from replay.scenario.assertions.faults import assertion_faults, score_units
 from replay.scenario.combinations import (
+    check_answer_cache,
     check_cluster,
     check_history,
     check_in_memory,
     check_judge_names,
+    check_recorded,
     check_repeats,
+    check_telemetry,
     check_workers,
+    is_pairwise,
 )
-from replay.scenario.optional_sections import check_recorded, check_telemetry, is_pairwise
 from replay.scenario.part_builder import PartBuilder, Unread
 from replay.scenario.reading import ScenarioFile, add_lines
 from replay.scenario.sections import DriftSection, Scenario

@@ -1,18 +1,24 @@
-"""What is wrong with parts of a scenario that are fine by themselves and don't go together."""
+"""What is wrong with parts of a scenario that are fine by themselves and don't go together, or not here."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from replay.core.disk_cache import DiskCache
 from replay.core.expectation import ALL_CHECKS
+from replay.core.settings.faults import nearest
 from replay.core.settings.in_memory import PLACE, is_in_memory
 from replay.play.play import System
 from replay.policies.policy import Policy, ViewedPolicy
 from replay.scenario.part_builder import PartBuilder
 from replay.scenario.reading import ScenarioFile
+from replay.scenario.sections import RecordedSection, Scenario, telemetry_addresses
 
 if TYPE_CHECKING:
+    from replay.scorers.judges.judge import Judge
     from replay.scorers.judges.panel import Panel
 
 
@@ -144,3 +150,99 @@ def _check_recorded_history(
                 f'"{choice.label}" shows the system its own answers, and with data.ask: last it has given '
                 'none; use "gold", which shows the recorded ones',
             )
+
+
+def check_answer_cache(
+    scenario: Scenario, systems: Sequence[System | None], fault: Callable[[str, str], None], *, is_begun: bool
+) -> None:
+    """
+    Report as a *fault* each place where answers can't be cached, or where a cached answer would mislead.
+
+    Args:
+        systems: The built systems, in the order of the scenario; None for one that could not be built.
+        fault: Called with a key path and a message.
+        is_begun: The run has begun: it goes on without a cache that can't be used.
+    """
+    cache = scenario.play.cache
+    for index, section in enumerate(scenario.systems):
+        if cache is None and section.cache:
+            fault(f"systems[{index}].cache", "needs play.cache, the folder where answers are kept")
+    if cache is None:
+        return
+    if scenario.load:
+        fault("play.cache", "a load of kept answers measures nothing; leave one of them out")
+    for index, (section, system) in enumerate(zip(scenario.systems, systems, strict=True)):
+        if system is None or system.answers is None:
+            continue
+        if system.adapter.history == "server":
+            fault(
+                f"systems[{index}]",
+                f'"{system.name}" keeps its own history, so its answers depend on a session and can\'t '
+                "be kept by play.cache; give it cache: false",
+            )
+        elif f"{PLACE}:" in f"{section.adapter} {section.settings}":
+            fault(
+                f"systems[{index}]",
+                f'"{system.name}" is an object of this process, which the next run can\'t tell from '
+                "another of its name, so its answers can't be kept by play.cache; give it cache: false",
+            )
+        elif not is_begun and (problem := _unusable(system.answers.disk)):
+            fault("play.cache", problem)
+            return
+
+
+def _unusable(disk: DiskCache) -> str | None:
+    """Return why *disk* can't be used, if so; unreported, every answer would be asked again."""
+    assert disk.path is not None
+    folder = disk.path.parent
+    if folder.exists() and not folder.is_dir():
+        return f'"{folder}" is no folder; name one, which is made where there is none'
+    disk.get(())
+    remedy = "end the program that writes it, or wait for it" if disk.is_locked else "delete that file"
+    return disk.problem and f"{disk.problem}; {remedy}, or name another folder"
+
+
+def check_recorded(
+    section: RecordedSection | None,
+    pairwise: Sequence[str],
+    judges: Collection[str],
+    fault: Callable[[str, str], None],
+) -> None:
+    """
+    Tell *fault* where *section* doesn't say which judge is meant.
+
+    Args:
+        section: None without one.
+        pairwise: The names of the judges of that type.
+        judges: The names of all.
+        fault: Takes a key path and a message.
+    """
+    if section is None:
+        return
+    if section.judge is None and len(pairwise) > 1:
+        fault("recorded.judge", f"say which of the pairwise judges counts ({', '.join(pairwise)})")
+    elif section.judge is not None and section.judge not in pairwise:
+        known = f"the scenario's: {', '.join(pairwise) or 'none'}"
+        kind = "no judge of the type pairwise" if section.judge in judges else "no judge"
+        fault("recorded.judge", f'"{section.judge}" is {kind}{nearest(section.judge, pairwise)} ({known})')
+
+
+def is_pairwise(judge: Judge) -> bool:
+    """Return whether *judge* compares two answers."""
+    from replay.scorers.judges.pairwise import PairwiseJudge
+
+    return isinstance(judge, PairwiseJudge)
+
+
+OTEL_NEEDED = 'sending spans takes OpenTelemetry\'s SDK: pip install "convreplay[otel]"'
+
+
+def check_telemetry(scenario: Scenario, folder: Path, fault: Callable[[str, str], None]) -> None:
+    """Tell *fault* where what *scenario* says of telemetry can't be done here."""
+    section = scenario.telemetry
+    if section is None or not (section.file or telemetry_addresses(scenario)):
+        return
+    if find_spec("opentelemetry") is None or find_spec("opentelemetry.exporter") is None:
+        fault("telemetry", f"{OTEL_NEEDED}; without endpoint and file, asks are traced all the same")
+    if section.file is not None and not (folder / section.file).parent.is_dir():
+        fault("telemetry.file", f'there is no folder "{section.file.parent}"; make it, or name another one')

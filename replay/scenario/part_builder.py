@@ -34,9 +34,8 @@ from replay.coreference.service.semantic import SemanticEncoder
 from replay.coreference.service.service import CoreferenceService, ResolverChoice
 from replay.datasets.loading import expand
 from replay.datasets.reader import Reader
-from replay.play.play import System
+from replay.play.play import AnswerCache, System, open_answers
 from replay.policies.policy import Policy, ViewedPolicy
-from replay.scenario.answer_caching import answer_cache, open_disk_cache
 from replay.scenario.sections import DataSection, DriftSection, SystemSection
 from replay.scorers.observing import smoke_test
 from replay.scorers.scorer import CheckedScorer, Scorer
@@ -253,7 +252,7 @@ class PartBuilder:
             cache: The folder for cached answers.
         """
         self.check_unique([section.name if section else None for section in sections], "systems")
-        answers = open_disk_cache(cache, self.folder)
+        answers = open_answers(cache, self.folder)
         return [
             None if section is None else self._system(section, f"systems[{index}]", keep_raw, answers)
             for index, section in enumerate(sections)
@@ -265,13 +264,17 @@ class PartBuilder:
         adapter = self.adapter(section.adapter, section.settings, at)
         if adapter is None:
             return None
+        kept = None
+        if answers is not None and section.cache is not False:
+            name, folder = section.adapter, self.folder
+            kept = AnswerCache.of(section.name, name, section.settings, disk=answers, folder=folder)
         return System(
             name=section.name,
             adapter=adapter,
             limit=politeness(section.limit),
             keep_raw=keep_raw if section.keep_raw is None else section.keep_raw,
             prices=section.prices or self.prices.prices_of(section.settings.get("model")),
-            answers=answer_cache(section, answers, self.folder),
+            answers=kept,
             one_session=section.sessions == "one",
         )
 

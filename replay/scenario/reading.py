@@ -1,21 +1,31 @@
-"""Reads a scenario file and checks it as a whole: all its faults at once, each with its line and key path."""
+"""
+Reads a scenario file and checks it as a whole: all its faults at once, each with its line and key path. What
+a program writes in a scenario where a file has names (functions, objects, conversations) is brought into the
+form of a file first.
+"""
 
 from __future__ import annotations
 
+import inspect
 import json
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from io import StringIO
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
+import msgspec
 from pydantic import ValidationError
 
+from replay.core.conversation import Conversation
+from replay.core.decoding import convert_to
 from replay.core.errors import Fault, ScenarioError
 from replay.core.safety.secret_detection import secret_faults
 from replay.core.settings.choice import FORMS, Choice, read_choice
 from replay.core.settings.faults import faults_of
+from replay.core.settings.in_memory import object_name
+from replay.core.settings.plugin_bugs import signature_of
 from replay.core.settings.yaml_lines import Lines, parse
 from replay.scenario.sections import Scenario, Workers
 
@@ -218,3 +228,79 @@ def read_choices(texts: Sequence[str], option: str) -> list[Choice]:
         if faults:
             raise ScenarioError(option, faults)
     return choices
+
+
+ASKED_BY = frozenset({"question", "request"})
+"""A function with such a parameter answers questions; one without makes an adapter."""
+
+
+def in_plain_form(scenario: Mapping[str, Any]) -> dict[str, Any]:
+    """
+    Return *scenario* in the form that a file has, with names in place of objects.
+
+    ``data: [Conversation, ...]`` becomes ``data: {path: ...}``; a function as ``adapter`` the ``target`` of
+    ``python``; an object among policies or scorers is called by its class.
+
+    Raises:
+        ScenarioError: an item among the conversations is none.
+    """
+    plain = dict(scenario)
+    data = plain.get("data")
+    if data is not None and not isinstance(data, str | Mapping):
+        plain["data"] = data = {"path": data}
+    if isinstance(data, Mapping) and not _is_path(data.get("path")):
+        plain["data"] = {**data, "path": _given_conversations(data["path"])}
+    for key in ("policies", "scorers"):
+        if isinstance(plain.get(key), list | tuple):
+            plain[key] = [_choice(one) for one in plain[key]]
+    if isinstance(plain.get("systems"), list | tuple):
+        plain["systems"] = [_system(one) for one in plain["systems"]]
+    return plain
+
+
+def _is_path(path: Any) -> bool:
+    if isinstance(path, list | tuple):
+        return bool(path) and all(isinstance(one, str | PurePath) for one in path)
+    return path is None or isinstance(path, str | PurePath)
+
+
+def _given_conversations(given: Any) -> list[Conversation]:
+    """
+    Raises:
+        ScenarioError: one of them is none, or there is none.
+    """
+    conversations = list(given) if isinstance(given, Iterable) else [given]
+    faults = [
+        Fault(path=f"data[{index}]", message=wrong)
+        for index, one in enumerate(conversations)
+        if (wrong := _unplayable(one)) is not None
+    ]
+    if not conversations:
+        faults = [Fault(path="data", message="is empty; there is no conversation to play")]
+    if faults:
+        raise ScenarioError("scenario", faults[:20])
+    return conversations
+
+
+def _unplayable(given: Any) -> str | None:
+    """Return why *given* is no conversation that can be stored and played; None if it is one."""
+    if not isinstance(given, Conversation):
+        return f"is a {type(given).__name__}, not a replay.Conversation"
+    try:
+        convert_to(msgspec.to_builtins(given), Conversation)
+    except (msgspec.ValidationError, TypeError) as error:
+        return f'conversation "{given.id}": {error}'
+    return None
+
+
+def _choice(one: Any) -> Any:
+    return one if isinstance(one, str | Mapping) else {object_name(one): one}
+
+
+def _system(one: Any) -> Any:
+    adapter = one.get("adapter") if isinstance(one, Mapping) else None
+    if not (inspect.isfunction(adapter) or inspect.ismethod(adapter)):
+        return one
+    if not ASKED_BY & signature_of(adapter).parameters.keys():
+        return one
+    return {**one, "adapter": "python", "settings": {**(one.get("settings") or {}), "target": adapter}}

@@ -24,9 +24,8 @@ from replay.play.tool_results import (
     ToolSource,
     result_text,
 )
-from replay.scenario.optional_sections import ListedResultSection, ToolsSection, tools_of
 from replay.scenario.part_builder import PartBuilder, Unread
-from replay.scenario.sections import Scenario
+from replay.scenario.sections import ListedResultSection, Scenario, ToolsSection
 
 _FAULTS_SHOWN = 20
 
@@ -35,6 +34,15 @@ class _ResultRow(msgspec.Struct, forbid_unknown_fields=True):
     name: str
     result: Any
     arguments: Any = "any"
+
+
+def tools_of(scenario: Scenario) -> Iterator[tuple[str, str, ToolsSection]]:
+    """Yield each section ``tools`` of *scenario*, as (label, key path, section)."""
+    if scenario.tools:
+        yield "tools", "tools", scenario.tools
+    for index, system in enumerate(scenario.systems):
+        if system.tools:
+            yield f"system {system.name}", f"systems[{index}].tools", system.tools
 
 
 def with_tools(

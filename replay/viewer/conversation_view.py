@@ -21,7 +21,7 @@ from replay.report.charts import Style, group_label, styles
 from replay.report.numbers import count_text
 from replay.report.script_tables import ending_text
 from replay.results.checking import CHECKS
-from replay.results.repeats import repeats_of
+from replay.results.run_data import repeats_of
 from replay.scorers.scorer import SHARE
 from replay.statistics.group import Group, group_of, groups_in_order
 from replay.store.page_queries import RunBrowser, TurnScore

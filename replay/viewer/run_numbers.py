@@ -19,9 +19,9 @@ from replay.core.errors import ReplayError
 from replay.core.expectation import CheckResult
 from replay.core.load_record import LevelPlayed, ObjectiveResult
 from replay.core.record import RECORDED_BETTER, RECORDED_WORSE
-from replay.results.assertion_results import check_assertions
-from replay.results.report_numbers import run_attribution
+from replay.results.comparing import check_assertions
 from replay.results.run import Run
+from replay.results.run_report import run_attribution
 from replay.scenario.assertions.findings import AssertionResult
 from replay.scorers.scorer import SHARE, Scorer, unit_of
 from replay.statistics.attribution import GapAttribution

@@ -1,5 +1,6 @@
 """
-A worker process, seen from the program that started it.
+A worker process, seen from the program that started it, and the failures in a row that workers count
+together, in memory that they share.
 
 It is given its job as the first message of a pipe (``multiprocessing.connection``), sends what it has to tell
 by the same pipe, and last a ``WorkerResult`` or a ``WorkerFailure``.
@@ -8,22 +9,70 @@ by the same pipe, and last a ``WorkerResult`` or a ``WorkerFailure``.
 from __future__ import annotations
 
 import asyncio
+import fcntl
+import mmap
 import os
 import socket
 import sys
+import tempfile
 import traceback
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
+from struct import Struct
 from threading import Thread
-from typing import Any
+from typing import IO, Any
 
 from loky import cpu_count
 
 from replay.core.errors import InputError, PluginError, ReplayError, ResolverError, RunError, RunStoppedError
 from replay.core.logs import child_environment
 from replay.core.uncancellable import in_thread
+
+_COUNTS = Struct("=II")
+"""Of one endpoint: failures since its last answer; whether it ever answered."""
+
+
+def shared_memory(endpoints: int) -> IO[bytes]:
+    """Return an open file without a name, to be handed to each process that counts."""
+    memory = tempfile.TemporaryFile()  # noqa: SIM115 - the caller closes it
+    memory.truncate(max(1, endpoints) * _COUNTS.size)
+    return memory
+
+
+class SharedFailureCounts:
+    """Counts of each endpoint; turns of a load run are too many to look for them in its database."""
+
+    def __init__(self, memory: int, endpoints: Sequence[str]) -> None:
+        """*memory* is the descriptor of ``shared_memory`` for as many *endpoints*, in the same order."""
+        self._descriptor = memory
+        self._map = mmap.mmap(memory, max(1, len(endpoints)) * _COUNTS.size)
+        self._offsets = {name: number * _COUNTS.size for number, name in enumerate(endpoints)}
+
+    def has_answered(self, name: str) -> bool:
+        return bool(_COUNTS.unpack_from(self._map, self._offsets[name])[1])
+
+    def answered(self, name: str) -> None:
+        # Looked at first: almost always there is nothing to change, and nothing to lock.
+        if _COUNTS.unpack_from(self._map, self._offsets[name]) != (0, 1):
+            with self._locked():
+                _COUNTS.pack_into(self._map, self._offsets[name], 0, 1)
+
+    def failed(self, name: str) -> int:
+        with self._locked():
+            failures, has_answered = _COUNTS.unpack_from(self._map, self._offsets[name])
+            _COUNTS.pack_into(self._map, self._offsets[name], failures + 1, has_answered)
+        return int(failures) + 1
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        fcntl.lockf(self._descriptor, fcntl.LOCK_EX)
+        try:
+            yield
+        finally:
+            fcntl.lockf(self._descriptor, fcntl.LOCK_UN)
+
 
 STOPPING_S = 10.0
 """How long a worker that is to end may take to store what it has."""
@@ -79,7 +128,7 @@ class WorkerProcess:
             module: The module's dotted name.
             job: What to do; it is pickled.
             workers: How many there are on this machine.
-            memory: The descriptor of what they share (``failure_counts.shared_memory``).
+            memory: The descriptor of what they share (``shared_memory``).
             lock: That of the run's lock, which it holds with this program: nobody else writes the run before
                 it has ended.
             gone: What to say where it ends before it is done.

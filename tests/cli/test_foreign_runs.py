@@ -15,7 +15,7 @@ from urllib.request import urlopen
 import pytest
 
 from replay.core.errors import RunError, ScenarioError
-from replay.results.rescoring import score
+from replay.results.judging import score
 from replay.results.run import Run
 from replay.runs.launch import resume, run as play
 from replay.runs.rerun import rerun

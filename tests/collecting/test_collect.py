@@ -28,7 +28,7 @@ from replay.collecting.suite import Suite, read_replaced
 from replay.core.conversation import Conversation, Turn
 from replay.coreference.reading.embedded import EmbeddedResolver
 from replay.runs.launch import load_scenario
-from replay.scenario.optional_sections import RecordedSection
+from replay.scenario.sections import RecordedSection
 from tests.cli.command import replay_cli
 from tests.collecting.logs import log, write_logs
 

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from replay.scenario.optional_sections import ClusterSection
+from replay.scenario.sections import ClusterSection
 from tests.cli.command import replay_process
 from tests.waiting import PATIENCE_S
 

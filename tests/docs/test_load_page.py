@@ -16,7 +16,7 @@ from shutil import copytree
 import pytest
 import yaml
 
-from replay.play.load.objectives import TIMES
+from replay.play.load.level import TIMES
 from replay.play.load.section import LoadSection
 from replay.scenario.reading import parse_scenario
 from replay.scenario.shipped import find_scenario, shipped_folder

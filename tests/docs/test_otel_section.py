@@ -10,7 +10,7 @@ import yaml
 
 pytest.importorskip("opentelemetry.exporter.otlp.proto.http", reason='needs pip install "convreplay[otel]"')
 
-from replay.scenario.optional_sections import TelemetrySection
+from replay.scenario.sections import TelemetrySection
 from replay.scenario.shipped import example_scenario
 from tests.adapters.servers import in_a_thread
 from tests.cli.command import replay_cli

@@ -12,7 +12,7 @@ import yaml
 from replay.core.safety.code_gate import code_may_run
 from replay.runs.launch import load_scenario, run_async
 from replay.scenario.assembly import try_assemble
-from replay.scenario.optional_sections import ToolsSection
+from replay.scenario.sections import ToolsSection
 
 PAGE = (Path(__file__).parents[2] / "docs" / "tools.md").read_text("utf-8")
 (TOOLS,) = (yaml.safe_load(one) for one in re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL))

@@ -12,7 +12,7 @@ pytest.importorskip("opentelemetry.exporter.otlp.proto.http", reason='needs pip 
 from aiohttp import web
 
 from replay.core.trace_ids import RunTraces
-from replay.results.rescoring import score
+from replay.results.judging import score
 from tests.adapters.servers import answering, completion
 from tests.integrations.collecting import Collector
 from tests.scenario.keys import played, python, talk

@@ -35,7 +35,7 @@ ROOMS = {
     "users": "core core/settings core/asking scorers/checks coreference/reading",
     "policies": "core core/settings core/asking coreference/reading coreference/wording coreference users",
     "play": "core core/settings core/asking policies",
-    "play/load": "core core/settings datasets statistics/load play",
+    "play/load": "core core/settings datasets play",
     "scenario/assertions": "core core/settings store scorers scorers/checks scorers/judges statistics",
     "scenario": "core core/settings core/asking datasets scorers scorers/checks scorers/judges "
     "coreference/reading coreference/service coreference policies play play/load "
@@ -279,7 +279,7 @@ def test_playing_alone_loads_nothing_that_calculates(tmp_path):
 
 
 NOT_BEFORE_A_QUESTION = (
-    "replay.play.load.arrivals", "replay.viewer", "replay.workers.cluster.", "replay.runs.play_worker",
+    "replay.play.load.arrivals", "replay.viewer", "replay.workers.cluster.", "replay.runs.worker_plays",
     "replay.load.levels", "replay.scorers.judges", "replay.statistics.depth_table", "replay.study",
     "replay.workers.process",
 )  # fmt: skip

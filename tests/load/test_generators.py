@@ -10,7 +10,7 @@ import pytest
 from replay.core.load_record import ClockOffset, GeneratorReport
 from replay.load.cluster_players import RemoteGenerator
 from replay.load.counting import Count
-from replay.load.level_worker import CountReport
+from replay.load.level_players import CountReport
 from replay.play.load.level import Level, LevelOutcome
 
 LEVEL = Level(index=0, value=1.0, is_open=True, start_s=0.0)

@@ -8,9 +8,8 @@ import pytest
 
 from replay.core.conversation import Passage
 from replay.core.record import Timing, TurnRecord
-from replay.load.level_verdict import ObjectiveCheck
-from replay.play.load.level import Level
-from replay.play.load.objectives import parse_objectives
+from replay.load.levels import ObjectiveCheck
+from replay.play.load.level import Level, parse_objectives
 from replay.scorers.retrieval import hit_rate_scorer
 from replay.statistics import score_column
 from replay.store.rows import StoredTally

@@ -21,7 +21,7 @@ from replay import (
     ToolCall,
 )
 from replay.core.disk_cache import DiskCache
-from replay.play.answer_cache import AnswerCache, Asked
+from replay.play.play import AnswerCache, Asked
 
 TALK = Conversation(id="c", turns=())
 BE_SHORT = Message(role="system", text="Be short.")

@@ -15,9 +15,9 @@ import pytest
 
 from replay.core.adapter import ChatReply, ChatRequest, WireTimes
 from replay.core.load_record import LagSummary
-from replay.play import loop_lag
+from replay.play import event_loop
+from replay.play.event_loop import LAG_INTERVAL_S, InFlightRequests, LoopLag
 from replay.play.gc_pause import THRESHOLDS, gc_paused
-from replay.play.loop_lag import INTERVAL_S, InFlightRequests, LoopLag
 from tests.waiting import others_first
 
 LONG_S = 3600.0
@@ -45,7 +45,7 @@ async def sampled(
             now[0] += interval + lag
 
     async with LoopLag(asks) as lag:
-        monkeypatch.setattr(loop_lag.asyncio, "sleep", sleep)
+        monkeypatch.setattr(event_loop.asyncio, "sleep", sleep)
         monkeypatch.setattr(asyncio.get_running_loop(), "time", lambda: now[0], raising=False)
         await done.wait()
         monkeypatch.undo()
@@ -102,10 +102,10 @@ async def test_a_timer_that_comes_early_is_not_late(monkeypatch):
 
 async def test_a_long_run_keeps_every_second_lag_and_samples_half_as_often(monkeypatch):
     """The largest stays known even where it is dropped."""
-    monkeypatch.setattr(loop_lag, "KEPT", 4)
+    monkeypatch.setattr(event_loop, "LAGS_KEPT", 4)
     lag, waited = await sampled(monkeypatch, [0.1, 0.9, 0.2, 0.3, 0.4, 0.5, 0.6])
 
-    assert waited == [INTERVAL_S] * 4 + [2 * INTERVAL_S] * 2 + [4 * INTERVAL_S] * 2
+    assert waited == [LAG_INTERVAL_S] * 4 + [2 * LAG_INTERVAL_S] * 2 + [4 * LAG_INTERVAL_S] * 2
     assert summary_of(lag).samples == 3  # 0.1 and 0.2; 0.4 and 0.5 fill it, of which 0.1 and 0.4 stay; 0.6
     assert summary_of(lag).max_s == pytest.approx(0.9)
 

@@ -19,8 +19,8 @@ from msgspec import structs
 import replay
 from replay.core.errors import RunError, ScenarioError
 from replay.core.record import TurnRecord
-from replay.results.assertion_results import check_assertions
-from replay.results.rescoring import score
+from replay.results.comparing import check_assertions
+from replay.results.judging import score
 from replay.results.run import Run
 from replay.scorers.checks.check import CheckInput, CheckOutcome
 from replay.scorers.checks.texts import Contains
@@ -294,7 +294,7 @@ async def _replace(store: RunStore, record: TurnRecord) -> None:
 
 KILLED = """
 import os, signal, sys
-from replay.results.rescoring import score
+from replay.results.judging import score
 from replay.scorers.checks.texts import Contains
 
 look = Contains.look

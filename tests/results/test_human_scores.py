@@ -11,7 +11,7 @@ from rich.console import Console
 from replay.core.errors import RunError
 from replay.report.export import report_json
 from replay.report.text import print_report
-from replay.results.rescoring import score
+from replay.results.judging import score
 from replay.results.run import Run
 from replay.results.verdict_columns import keep_people
 from replay.scorers.scorer import Unscored

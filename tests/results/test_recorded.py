@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from replay.core.errors import RunError
-from replay.results.rescoring import score
+from replay.results.judging import score
 from replay.results.run import Run
 from replay.results.same_answer import compare_answers
 from replay.runs import launch
-from replay.scenario.optional_sections import RecordedSection
+from replay.scenario.sections import RecordedSection
 
 CASES = tomllib.loads((Path(__file__).parent / "recorded_cases.toml").read_text("utf-8"))["case"]
 
@@ -213,7 +213,7 @@ def test_verdicts_are_counted_by_depth_and_worse_turns_come_first(tmp_path):
 
 
 def test_an_assertion_bounds_the_share_of_worse_turns(tmp_path):
-    from replay.results.assertion_results import check_assertions
+    from replay.results.comparing import check_assertions
 
     bound = [{"metric": "recorded.worse", "max": 0.4}]
     turns = [QUESTION, {**QUESTION, "question": "Both?"}]

@@ -14,8 +14,8 @@ import yaml
 from aiohttp import web
 
 from replay.core.errors import InputError, ScenarioError
-from replay.results.repeats import Repeats, planned_repeats
 from replay.results.run import Run, newest_run
+from replay.results.run_data import Repeats, planned_repeats
 from replay.runs.launch import load_scenario, resume_async, run_async
 from replay.runs.rerun import count_chosen, rerun_async
 from replay.scenario.assembly import assemble

@@ -11,7 +11,7 @@ import pytest
 import replay
 from replay.core.errors import RunError
 from replay.coreference import drift
-from replay.results import versions
+from replay.results import play_events
 from replay.results.run import Run
 from replay.runs.launch import resume_async, run_async
 from replay.store import tables
@@ -35,7 +35,7 @@ def half_played(tmp_path):
 def another(monkeypatch, version=None, rule=None):
     """From now on the program is another one."""
     if version:
-        monkeypatch.setattr(versions, "__version__", version)
+        monkeypatch.setattr(play_events, "__version__", version)
     if rule:
         monkeypatch.setitem(drift._VERSIONS, "strict", rule)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from replay.results.report_numbers import wording_agreements
+from replay.results.run_report import wording_agreements
 
 THEIRS = "Who does Ismene Tull meet in The Lantern Census?"
 OURS = (

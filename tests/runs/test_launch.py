@@ -19,7 +19,7 @@ import replay
 from replay.core.errors import DatasetError
 from replay.core.settings.choice import Choice
 from replay.report.notes import notes
-from replay.results.rescoring import score
+from replay.results.judging import score
 from replay.results.run import Run, newest_run
 from replay.runs.launch import resume_async, run_async
 from tests.adapters.servers import answering, completion

@@ -17,7 +17,7 @@ import yaml
 
 from replay.core.errors import InputError, RunError
 from replay.core.settings.choice import Choice
-from replay.results.rescoring import score
+from replay.results.judging import score
 from replay.results.run import Run
 from replay.runs.launch import resume_async, run_async
 from replay.runs.rerun import count_chosen, rerun_async

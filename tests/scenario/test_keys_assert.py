@@ -7,7 +7,7 @@ import yaml
 from typer.testing import CliRunner
 
 from replay.cli import app
-from replay.results.assertion_results import check_assertions
+from replay.results.comparing import check_assertions
 from replay.results.run import Run
 from replay.runs.launch import run
 from tests.data_tables import from_table

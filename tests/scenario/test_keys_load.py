@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from replay.play.load.think import think_rng
+from replay.play.load.section import think_rng
 from replay.results.run import Run
 from tests.data_tables import from_table
 from tests.load.scenes import level_events

@@ -17,7 +17,7 @@ import pytest
 from replay.core.errors import RunStoppedError, ScenarioError
 from replay.report.notes import notes
 from replay.results import telemetry
-from replay.scenario import optional_sections
+from replay.scenario import combinations
 from replay.scenario.assembly import assemble
 from tests.adapters.servers import answering
 from tests.data_tables import from_table
@@ -115,7 +115,7 @@ async def test_spans_go_where_the_section_says_with_as_much_in_them(tmp_path, mo
         return []
 
     monkeypatch.setattr(telemetry, "exporters", exporters)
-    monkeypatch.setattr(optional_sections, "find_spec", lambda name: name)
+    monkeypatch.setattr(combinations, "find_spec", lambda name: name)
     for section in ({"endpoint": "http://127.0.0.1:9"}, {"file": "spans.jsonl", "content": True}):
         await played(tmp_path, telemetry=section)
     assert made == [
@@ -131,7 +131,7 @@ async def test_a_section_that_can_not_work_is_a_fault(tmp_path, section, fault):
 
 
 async def test_the_missing_extra_is_named_before_anything_is_asked(tmp_path, monkeypatch):
-    monkeypatch.setattr(optional_sections, "find_spec", lambda _: None)
+    monkeypatch.setattr(combinations, "find_spec", lambda _: None)
     with pytest.raises(ScenarioError, match=r"pip install .convreplay\[otel\]"):
         await played(tmp_path, telemetry={"endpoint": "http://127.0.0.1:9"})
     assert not (tmp_path / "runs").exists()

@@ -10,7 +10,7 @@ import yaml
 
 from replay.core.errors import ScenarioError
 from replay.core.settings.choice import Choice
-from replay.results.rescoring import score
+from replay.results.judging import score
 from replay.results.run import Run
 from replay.results.scoring import chosen_scorers
 from replay.scenario.assembly import assemble

@@ -15,7 +15,7 @@ from replay.core.errors import PluginError, RunStoppedError, ScenarioError
 from replay.core.settings import in_memory
 from replay.report.notes import notes
 from replay.results.run import Run, newest_run
-from replay.runs import play_worker, playing
+from replay.runs import playing, worker_plays
 from replay.runs.launch import load_scenario, resume_async, run_async
 from replay.runs.playing import playing_processes
 from replay.runs.rerun import rerun_async
@@ -310,7 +310,7 @@ async def test_data_and_scorers_may_come_from_memory(tmp_path, inside, monkeypat
             patch.setattr(in_memory, "_known", {})
             return assemble(file, **more)
 
-    monkeypatch.setattr(play_worker, "assemble", elsewhere)
+    monkeypatch.setattr(worker_plays, "assemble", elsewhere)
     turns = (Turn(id="a#1", question="Who?", gold_answers=("Me.",)),)
     content = {
         "name": "memory",

@@ -16,15 +16,15 @@ from replay.core.errors import AdapterRefusedError, RunStoppedError
 from replay.report.numbers import count_text
 from replay.results.run import Run
 from replay.runs import following
+from replay.runs.following import WorkerProgress, in_one_line
 from replay.runs.launch import run_async
 from replay.runs.progress import RunProgress
 from replay.scenario.assembly import assemble
 from replay.store.page_queries import RunBrowser
 from replay.viewer.overview import facts
-from replay.workers import process, status as worker_status
-from replay.workers.failure_counts import SharedFailureCounts, shared_memory
+from replay.workers import process
 from replay.workers.job import WorkerJob, keep_share, own_share, workers_within_limits
-from replay.workers.status import WorkerProgress, in_one_line
+from replay.workers.process import SharedFailureCounts, shared_memory
 from tests.load.scenes import talk
 from tests.scenario.keys import in_time, python, scenario
 from tests.virtual_time import in_virtual_time, now
@@ -62,7 +62,7 @@ class Watching(RunProgress):
 
 @pytest.fixture
 def at_once(monkeypatch):
-    monkeypatch.setattr(worker_status, "UPDATED_EVERY_S", 0.0)
+    monkeypatch.setattr(following, "UPDATED_EVERY_S", 0.0)
     monkeypatch.setattr(following, "READ_EVERY_S", 0.0)
 
 
@@ -121,7 +121,7 @@ async def test_a_run_of_one_process_says_nothing_of_it(tmp_path):
 
 def test_rates_are_those_since_the_last_look():
     now = [0.0]
-    who = worker_status.WorkerStatus(clock=lambda: now[0])
+    who = following.WorkerStatus(clock=lambda: now[0])
     who.joined(0, "node a")
     who.joined(3, "node b")
     who.started(3)
@@ -149,7 +149,7 @@ def test_all_are_one_line(states, line):
 async def test_it_is_shown_in_time(monkeypatch):
     """That a look is taken at the end as well is what a short run is shown by."""
     looks = []
-    async with worker_status.WorkerStatus().shown(looks.append):
+    async with following.WorkerStatus().shown(looks.append):
         await asyncio.sleep(0)
     assert looks == [[]]
 

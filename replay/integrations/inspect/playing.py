@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from replay.core.history import PlayedTurn
     from replay.core.record import TurnRecord
     from replay.policies.policy import PlannedTurn
-    from replay.results.repeats import Repeats
+    from replay.results.run_data import Repeats
     from replay.scenario.assembly import Assembly
 
 
@@ -87,7 +87,7 @@ class Plays:
         return self._repeats(state.epoch).of(play, state.epoch)
 
     def _planned_repeats(self, epoch: int) -> Repeats:
-        from replay.results.repeats import planned_repeats
+        from replay.results.run_data import planned_repeats
 
         scenario = self.assembly.file.scenario
         most = max(epoch, scenario.play.repeats)  # --epochs may ask for more

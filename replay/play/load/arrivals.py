@@ -47,7 +47,7 @@ from replay.datasets import json_rows
 from replay.datasets.data_file import SourceLocation, not_utf8
 from replay.datasets.turn_metadata import ASKED, seconds_of
 from replay.datasets.typed_json import decode
-from replay.play.load.think import recorded_s
+from replay.play.load.section import recorded_s
 
 
 def constant_arrivals(rate_per_s: float) -> Iterator[float]:

@@ -18,9 +18,8 @@ from types import TracebackType
 from typing import Literal, Self
 
 from replay.core.load_record import GeneratorReport
-from replay.play.event_loop import first_failure
+from replay.play.event_loop import InFlightRequests, LoopLag, first_failure, worst
 from replay.play.load.level import Level, LevelOutcome
-from replay.play.loop_lag import InFlightRequests, LoopLag, worst
 from replay.play.play import Pacer
 
 

@@ -9,7 +9,7 @@ at most the questions that are under way, and nothing has to be kept on a node.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import replace
 from importlib import import_module
@@ -19,6 +19,7 @@ from typing import Any, NamedTuple, Protocol
 from replay.core.adapter import RawReply
 from replay.core.asking.limits import LocalTokenBucket, RateLimit
 from replay.core.errors import AdapterError, RunStoppedError
+from replay.core.load_record import ClockOffset
 from replay.core.logs import Told, forwarding_logs
 from replay.core.record import Step, TurnPlace, TurnRecord
 from replay.play.event_loop import first_failure, gather_or_cancel
@@ -271,3 +272,36 @@ def _raise_as_ours() -> Iterator[None]:
             yield
     except Exception as error:  # noqa: BLE001 - the caller gets it
         raise WorkerFailure.of(error).error from None
+
+
+EXCHANGES = 8
+"""Of readings, when clocks are compared."""
+
+
+async def clock_offset(
+    read_there: Callable[[], Awaitable[float]],
+    *,
+    clock: Callable[[], float] = perf_counter,
+    exchanges: int = EXCHANGES,
+) -> ClockOffset:
+    """
+    Return the offset of a remote clock to *clock*, from the exchange with the least uncertainty.
+
+    What is wrong with an exchange can be no more than half of its round trip (Cristian, *Probabilistic clock
+    synchronization*, Distributed Computing 3, 1989; NTP chooses among its samples alike: RFC 5905, section
+    10). Both clocks are monotonic: what they show says nothing by itself, and no time service sets them.
+
+    Args:
+        read_there: Reads the remote clock, in seconds; its exceptions are passed on.
+        clock: The local clock, in seconds.
+        exchanges: How often the clocks are compared.
+    """
+    found = [await _exchange(read_there, clock) for _ in range(exchanges)]
+    return min(found, key=lambda one: one.uncertainty_s)
+
+
+async def _exchange(read_there: Callable[[], Awaitable[float]], clock: Callable[[], float]) -> ClockOffset:
+    asked = clock()
+    there = await read_there()
+    half_s = (clock() - asked) / 2
+    return ClockOffset(offset_s=there - (asked + half_s), uncertainty_s=half_s)

@@ -19,15 +19,14 @@ from replay.core.load_record import ClockOffset
 from replay.core.logs import LOGGER, log_event
 from replay.core.uncancellable import in_thread
 from replay.play.event_loop import first_failure, gather_or_cancel
-from replay.play.load.generator_report import clock_offset
 from replay.scenario.assembly import Assembly
-from replay.scenario.optional_sections import ClusterSection
-from replay.workers.cluster.actor import ClusterActor
-from replay.workers.cluster.connecting import connected
+from replay.scenario.sections import ClusterSection
+from replay.workers.cluster.actor import ClusterActor, clock_offset
 from replay.workers.cluster.job_files import files_of, variables_of
-from replay.workers.cluster.nodes import (
+from replay.workers.cluster.ray_cluster import (
     ClusterNode,
     NodeVersions,
+    connected,
     list_amounts,
     needed_to_play,
     nodes_there,

@@ -20,11 +20,10 @@ import replay
 from replay.core.errors import PluginError, ReplayError, RunStoppedError
 from replay.core.record import TurnRecord
 from replay.core.settings.plugin_bugs import describe_error
-from replay.scenario.optional_sections import ClusterSection
+from replay.scenario.sections import ClusterSection
 from replay.scorers.observing import observe
 from replay.scorers.scorer import Scorer
-from replay.workers.cluster.connecting import connected_here
-from replay.workers.cluster.nodes import list_amounts, needed_to_score, nodes_there
+from replay.workers.cluster.ray_cluster import connected_here, list_amounts, needed_to_score, nodes_there
 
 THREADS = 16
 """Of the pipeline's actor: one runs the stage, one waits for the next slice, one for what was observed."""

@@ -8,8 +8,15 @@ import re
 import pytest
 from hypothesis import assume, given, strategies as st
 
-from replay.play.load.level import bisect, confirm, steps
-from replay.play.load.objectives import TIMES, ask_limits_s, parse_objective, parse_objectives
+from replay.play.load.level import (
+    TIMES,
+    ask_limits_s,
+    bisect,
+    confirm,
+    parse_objective,
+    parse_objectives,
+    steps,
+)
 
 SLO = {"ttft_p95_s": 0.5, "latency_p99_s": 3, "errors": 0.01, "f1_drop": 0.05, "f1_min": 0.3}
 

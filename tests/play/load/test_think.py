@@ -11,7 +11,7 @@ from scipy.stats import kstest, pearsonr
 
 from replay.core.conversation import Conversation, Turn
 from replay.core.errors import InputError
-from replay.play.load.think import ThinkTime, think_rng
+from replay.play.load.section import ThinkTime, think_rng
 
 UNLIKELY = 1e-3
 """A test of a law fails below this p-value. Seeds are fixed, so none fails by chance; none was chosen."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 import replay
-from replay.results.assertion_results import check_assertions
+from replay.results.comparing import check_assertions
 from replay.store.store import RunStore
 
 

@@ -13,8 +13,7 @@ from replay.cli import app
 from replay.core.errors import RunStoppedError
 from replay.core.settings.choice import Choice
 from replay.report.export import report_json
-from replay.results.judging import estimate_run, judge_run, run_panels
-from replay.results.rescoring import score
+from replay.results.judging import estimate_run, judge_run, run_panels, score
 from replay.results.run import Run
 from replay.runs.launch import resume_async, run_async
 from replay.scorers.judges.geval import FAILED_SAMPLE

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from replay.workers.cluster import connecting
+from replay.workers.cluster import ray_cluster
 from tests.waiting import PATIENCE_S, takes
 
 
@@ -199,7 +199,7 @@ def put_in_place(monkeypatch: pytest.MonkeyPatch, *, is_reached: bool = True) ->
         pass
 
     if is_reached:
-        monkeypatch.setattr(connecting, "_reach", reach)
+        monkeypatch.setattr(ray_cluster, "_reach", reach)
     for name in ("init", "shutdown", "is_initialized", "nodes", "put", "kill", "remote"):
         monkeypatch.setattr(ray, name, getattr(fake, name))
     return fake

@@ -6,7 +6,7 @@ import pytest
 
 from replay.core.safety.code_gate import code_may_run
 from replay.results.scoring import score_into
-from replay.scenario.optional_sections import ClusterSection
+from replay.scenario.sections import ClusterSection
 from replay.store.store import RunStore
 from tests.scenario.keys import key, played, talk
 

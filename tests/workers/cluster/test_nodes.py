@@ -18,7 +18,7 @@ from replay.core.errors import InputError
 from replay.core.uncancellable import in_thread
 from replay.report.notes import notes
 from replay.workers.cluster import actor_pool
-from replay.workers.cluster.nodes import ClusterNode, distributions, installed_versions
+from replay.workers.cluster.ray_cluster import ClusterNode, distributions, installed_versions
 from tests.cli.command import replay_process
 from tests.load.scenes import Server, reply, talk
 from tests.scenario.keys import outcomes, played, python, scenario

@@ -10,9 +10,9 @@ import threading
 import pytest
 
 from replay.core.errors import InputError
-from replay.scenario.optional_sections import ClusterSection
-from replay.workers.cluster import connecting
-from replay.workers.cluster.connecting import connected
+from replay.scenario.sections import ClusterSection
+from replay.workers.cluster import ray_cluster
+from replay.workers.cluster.ray_cluster import connected
 from tests.waiting import until_async
 from tests.workers.cluster.fake_ray import FakeRay, put_in_place
 
@@ -58,7 +58,7 @@ async def test_a_host_that_does_not_answer_is_waited_for_so_long(ray, monkeypatc
         await asyncio.Event().wait()
 
     monkeypatch.setattr(asyncio, "open_connection", never)
-    monkeypatch.setattr(connecting, "REACHED_S", 0.02)
+    monkeypatch.setattr(ray_cluster, "REACHED_S", 0.02)
     with pytest.raises(InputError, match=r"doesn't answer within 0\.02 s"):
         await connect("ray://10.255.255.1:10001")
 
@@ -89,7 +89,7 @@ def stuck(ray, monkeypatch):
 
 
 async def test_a_head_that_says_nothing_is_waited_for_so_long(ray, stuck, silent, monkeypatch):
-    monkeypatch.setattr(connecting, "CONNECTED_S", 0.02)
+    monkeypatch.setattr(ray_cluster, "CONNECTED_S", 0.02)
     with pytest.raises(
         InputError, match=r"0\.02 s have passed; it may be no head of Ray's, or want another token"
     ):

@@ -24,7 +24,7 @@ from replay.core.settings.choice import Choice
 from replay.results.remote_scoring import WAITING
 from replay.results.run import Run
 from replay.results.scoring import score_into
-from replay.scenario.optional_sections import ClusterSection
+from replay.scenario.sections import ClusterSection
 from replay.scorers.bertscore import bertscore
 from replay.scorers.scorer import is_neural
 from replay.scorers.similarity import similarity

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from replay.core.errors import ScenarioError
-from replay.scenario.named_files import named_files
+from replay.workers.cluster.job_files import named_files
 from tests.scenario.keys import scenario
 
 
