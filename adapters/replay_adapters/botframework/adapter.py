@@ -32,11 +32,9 @@ from replay import (
 )
 from replay_adapters.botframework.direct_line import Activity, DirectLine, said_nothing
 from replay_adapters.http.client import MAX_REPLY_BYTES, HttpClient, trace_headers
-from replay_adapters.http.redaction import Secrets
-from replay_adapters.http.reply import ReceivedText
+from replay_adapters.http.reply import ReceivedText, Secrets, parse_errors_as_bad_reply
+from replay_adapters.http.request import rendered
 from replay_adapters.json_reply import ReplyPath, with_titles
-from replay_adapters.rendering import rendered
-from replay_adapters.reply_errors import parse_errors_as_bad_reply
 from replay_adapters.setting_checks import check_address, check_seconds, check_variables, from_environment
 from replay_adapters.websocket.client import WebSocketClient
 

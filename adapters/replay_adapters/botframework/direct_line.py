@@ -17,8 +17,7 @@ from urllib.parse import quote
 from replay import AdapterError, AdapterReplyError
 from replay_adapters.http.client import HttpClient
 from replay_adapters.http.oauth2 import bearer_token, lifetime_s
-from replay_adapters.http.reply import HttpReply, ReceivedText
-from replay_adapters.json_bytes import decode_json
+from replay_adapters.http.reply import HttpReply, ReceivedText, decode_json
 from replay_adapters.json_reply import listed
 from replay_adapters.websocket.client import ClosedFrame, Socket, WebSocketClient
 

@@ -31,12 +31,9 @@ from replay import (
     TextTemplate,
 )
 from replay_adapters.http.client import MAX_REPLY_BYTES, ClientAdapter, trace_headers
-from replay_adapters.http.redaction import shown_url
-from replay_adapters.http.reply import ReceivedText
-from replay_adapters.json_bytes import decode_json
+from replay_adapters.http.reply import ReceivedText, decode_json, parse_errors_as_bad_reply, shown_url
+from replay_adapters.http.request import question_variables, rendered
 from replay_adapters.json_reply import ReplyPath
-from replay_adapters.rendering import question_variables, rendered
-from replay_adapters.reply_errors import parse_errors_as_bad_reply
 from replay_adapters.setting_checks import (
     check_address,
     check_count,
@@ -47,10 +44,10 @@ from replay_adapters.setting_checks import (
     unsent_system_prompts,
     uses_seed,
 )
-from replay_adapters.websocket.answer import AnswerBuilder
 from replay_adapters.websocket.client import (
     MAX_FRAME_BYTES,
     NORMAL_CLOSURE,
+    AnswerBuilder,
     ClosedFrame,
     Socket,
     WebSocketClient,

@@ -1,5 +1,6 @@
 """
-WebSocket connections to one system: opened, spoken over frame by frame, closed, or a clear error.
+WebSocket connections to one system: opened, spoken over frame by frame, closed, or a clear error; and the
+answer that comes in several frames, put together as they come.
 
 Close codes mean what RFC 6455 (section 7.4.1) and the IANA registry of WebSocket close codes say. As over
 HTTP, no redirect is followed, no cookie is kept and no deadline is set: the caller cancels.
@@ -10,9 +11,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from time import perf_counter
+from typing import Any
 
 import aiohttp
 
@@ -22,12 +24,16 @@ from replay import (
     AdapterError,
     AdapterRefusedError,
     AdapterReplyError,
+    ChatReply,
+    Passage,
+    WireTimes,
 )
+from replay_adapters.chat.streamed_answer import token_gaps_100us
 from replay_adapters.http.client import sent_headers
 from replay_adapters.http.connections import Incoming, new_session
 from replay_adapters.http.failures import broken, next_step, refused
-from replay_adapters.http.redaction import Secrets, retry_after_s, shown_url
-from replay_adapters.http.reply import ReceivedText
+from replay_adapters.http.reply import ReceivedText, Secrets, retry_after_s, shown_url
+from replay_adapters.json_reply import ReplyPath, spelt_out
 from replay_adapters.setting_checks import check_count, check_seconds
 
 MAX_FRAME_BYTES = 4 * 1024 * 1024
@@ -281,3 +287,82 @@ async def _not_followed(
     raise _RedirectedError(
         shown_url(redirect.response.headers.get("Location", "")) or "the address behind it"
     )
+
+
+@dataclass(slots=True, kw_only=True)
+class AnswerBuilder:
+    """What came of an answer so far."""
+
+    paths: Mapping[str, ReplyPath]
+    """By setting."""
+    frames: int | None
+    """So many with a piece complete it."""
+    is_joined: bool
+    """All pieces together are the answer; else the last one is."""
+    max_reply_bytes: int
+    pieces: list[str] = field(default_factory=list)
+    complete: bool = False
+    last: ReceivedText | None = None
+    _size: int = 0
+    _passages: tuple[Passage, ...] = ()
+    _values: list[Any] = field(default_factory=list)
+    _first_byte: float | None = None
+    _moments: list[float] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        """The pieces together."""
+        return "".join(self.pieces if self.is_joined else self.pieces[-1:])
+
+    def add(self, frame: ReceivedText, value: Any) -> None:
+        """
+        Take what is the answer's in *frame*, whose value is *value*.
+
+        Raises:
+            AdapterReplyError: it is of another shape than the paths were made for, or too much.
+        """
+        most, frames, paths = self.max_reply_bytes, self.frames, self.paths
+        self.last = frame
+        self._first_byte = self._first_byte or frame.at
+        self._size += len(frame.content)
+        if self._size > most:
+            raise AdapterReplyError(
+                f"{frame.place} sent more than {most} bytes for one answer; "
+                "check its end (until, frames, quiet_s), or raise max_reply_bytes if that is right"
+            )
+        self._values.append(value)
+        self._passages = paths["passages"].passages(frame, value) or self._passages
+        if paths["answer"].holds(frame, value):
+            piece = spelt_out(paths["answer"].find(frame, value))
+            if piece is None:
+                raise paths["answer"].unusable(frame, "gives no text")
+            self.pieces.append(piece)
+            self._moments.append(frame.at)
+        enough = frames is not None and len(self.pieces) >= frames
+        self.complete = paths["until"].holds(frame, value) or enough
+
+    def reply(self, sent: float, place: str) -> ChatReply:
+        """
+        Return the whole answer.
+
+        Raises:
+            AdapterReplyError: it is empty.
+        """
+        if not self.text.strip():
+            shown = self.last.excerpt() if self.last else "nothing"
+            raise AdapterReplyError(
+                f'{place} completed its answer, but answer "{self.paths["answer"].expression}" gave '
+                f"no text in any frame; the last one: {shown}; check the path against it"
+            )
+        in_pieces = self.frames != 1 and self.is_joined
+        times = WireTimes(
+            sent=sent,
+            # Waiting for more that never came is ours, so it is no part of the system's latency.
+            done=self.last.at if self.last else sent,
+            first_byte=self._first_byte,
+            first_token=self._moments[0] if in_pieces else None,
+            token_gaps_100us=token_gaps_100us(self._moments) if in_pieces else (),
+        )
+        assert self.last is not None
+        steps = self.paths["steps"].steps(self.last, self._values)
+        return ChatReply(text=self.text, passages=self._passages, steps=steps, times=times)
