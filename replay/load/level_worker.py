@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from replay.core.safety.code_gate import code_may_run
-from replay.core.uncancellable import in_thread
+from replay.core.lifetimes import in_thread
+from replay.core.safety.consent import code_may_run
 from replay.load.counting import Count, Counts, Tally, TallyKey
 from replay.load.inputs import stored_inputs
 from replay.load.level_players import LocalLevelPlayer

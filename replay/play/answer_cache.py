@@ -23,7 +23,7 @@ from replay.core.asking.cached import read_reply, reply_bytes
 from replay.core.conversation import Conversation
 from replay.core.disk_cache import DiskCache, content_key
 from replay.core.errors import AdapterError
-from replay.core.uncancellable import in_thread
+from replay.core.lifetimes import in_thread
 
 FILE = "answers.db"
 """What it is called in the folder that ``play.cache`` names."""

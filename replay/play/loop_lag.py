@@ -18,8 +18,8 @@ from types import TracebackType
 from typing import Self
 
 from replay.core.adapter import ChatReply, ChatRequest, Session
+from replay.core.lifetimes import cancel_and_wait
 from replay.core.load_record import LagSummary
-from replay.core.uncancellable import cancel_and_wait
 
 INTERVAL_S = 0.02
 KEPT = 50_000

@@ -13,10 +13,10 @@ from typing import Protocol
 from msgspec.structs import replace
 
 from replay.core.adapter import Adapter
+from replay.core.asking.costs import Prices
 from replay.core.asking.limits import RateLimit
 from replay.core.conversation import Conversation
 from replay.core.record import TurnRecord, UnfinishedTurn
-from replay.core.settings.prices import Prices
 from replay.play.answer_cache import AnswerCache
 from replay.play.tool_results import Tools
 from replay.policies.policy import Policy

@@ -18,11 +18,11 @@ from typing import Any
 from msgspec.structs import replace
 
 from replay.core.adapter import ChatReply, ChatRequest, WireTimes
+from replay.core.asking.costs import Prices, cost_usd
 from replay.core.conversation import Conversation
 from replay.core.errors import AdapterError, AdapterTimeoutError, ToolLoopError
 from replay.core.message import Message, ToolCall
 from replay.core.record import Intervention, ServerTimes, Step, Usage
-from replay.core.settings.prices import Prices, cost_usd
 from replay.play.tool_results import CallPlace, Tools, shown
 
 Ask = Callable[[ChatRequest, int], Awaitable[tuple[ChatReply | AdapterError, int, WireTimes]]]

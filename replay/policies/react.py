@@ -18,12 +18,12 @@ from typing import ClassVar, Literal
 
 from msgspec.structs import replace
 
+from replay.core.asking.costs import NO_PRICES, PriceTable
 from replay.core.conversation import Conversation
 from replay.core.drift_evidence import Drift, MentionDrift
 from replay.core.history import PlayedTurn, own_history
 from replay.core.record import Edit, Intervention
 from replay.core.settings.plugins import NestedChoice
-from replay.core.settings.prices import NO_PRICES, PriceTable
 from replay.coreference.drift import DriftDetector
 from replay.coreference.reading.words import comparable_words, words
 from replay.coreference.wording.rewriting import rewrite

@@ -16,11 +16,11 @@ from typing import ClassVar, Literal
 
 from msgspec.structs import replace
 
+from replay.core.asking.costs import NO_PRICES, PriceTable
 from replay.core.conversation import Conversation
 from replay.core.history import PlayedTurn, own_history
 from replay.core.record import Intervention
 from replay.core.settings.plugins import NestedChoice
-from replay.core.settings.prices import NO_PRICES, PriceTable
 from replay.policies.policy import PlannedTurn
 from replay.users.faithful import goal_knowledge, reason_against_end, unfaithful
 from replay.users.user import (

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from replay.core.asking.cached import Question
-from replay.core.asking.tally import CHARACTERS_PER_TOKEN, CostEstimate
+from replay.core.asking.costs import CHARACTERS_PER_TOKEN, CostEstimate
 from replay.core.conversation import Conversation
 from replay.core.disk_cache import DiskCache
 from replay.coreference.reading.resolver import Document, recorded_document

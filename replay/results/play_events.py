@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from replay.core.asking.tally import AskTally, total
+from replay.core.asking.costs import AskTally, total
 from replay.core.decoding import convert_to
 from replay.core.errors import AdapterError
 from replay.play.play import System

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
-from replay.core.safety.code_gate import code_may_run
-from replay.core.safety.provenance import check_consent
+from replay.core.safety.consent import check_consent, code_may_run
 from replay.core.settings.choice import Choice
 from replay.results.checking import check_into
 from replay.results.consent import actions_of_untrusted_run

@@ -7,12 +7,12 @@ from contextlib import asynccontextmanager
 from dataclasses import fields
 from typing import Any
 
+from replay.core.asking.costs import AskTally
 from replay.core.asking.limits import RateLimit
 from replay.core.asking.retries import open_endpoints
-from replay.core.asking.tally import AskTally
 from replay.core.conversation import Conversation
 from replay.core.load_record import LagSummary
-from replay.core.safety.code_gate import code_may_run
+from replay.core.safety.consent import code_may_run
 from replay.play.gc_pause import gc_paused
 from replay.play.loop_lag import InFlightRequests, LoopLag
 from replay.play.play import Play

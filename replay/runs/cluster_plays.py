@@ -17,9 +17,9 @@ from functools import partial
 from itertools import groupby
 from time import perf_counter, time
 
+from replay.core.lifetimes import in_thread
 from replay.core.logs import log_event
 from replay.core.record import TurnRecord
-from replay.core.uncancellable import in_thread
 from replay.play.engine import SharedIterator
 from replay.play.event_loop import first_failure
 from replay.play.load.level import share_of

@@ -22,7 +22,7 @@ from replay.core.conversation import Conversation
 from replay.core.errors import AdapterCutOffError, AdapterError, Fault, ScenarioError
 from replay.core.history import PlayedTurn, with_recorded_context
 from replay.core.record import Timing, TurnRecord
-from replay.core.safety.code_gate import code_may_run
+from replay.core.safety.consent import code_may_run
 from replay.core.settings.choice import Choice, read_choice
 from replay.core.settings.faults import faults_of
 from replay.core.settings.in_memory import with_names

@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import NamedTuple
 
+from replay.core.lifetimes import cancel_and_wait, in_thread
 from replay.core.record import TurnRecord
-from replay.core.uncancellable import cancel_and_wait, in_thread
 from replay.play.engine import Observer
 from replay.play.play import Play
 from replay.results.late_drift import LateDrift

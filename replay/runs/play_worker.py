@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from replay.core.lifetimes import in_thread
 from replay.core.record import TurnRecord
-from replay.core.safety.code_gate import code_may_run
-from replay.core.uncancellable import in_thread
+from replay.core.safety.consent import code_may_run
 from replay.play.load.level import share_of
 from replay.play.play import Play
 from replay.play.player import system_breaker

@@ -17,8 +17,8 @@ from itertools import count
 from time import perf_counter, time
 
 from replay.core.errors import RunStoppedError
+from replay.core.lifetimes import in_thread
 from replay.core.logs import log_event
-from replay.core.uncancellable import in_thread
 from replay.play.event_loop import gather_or_cancel
 from replay.results.play_events import keep_lost_worker
 from replay.results.rerun_plan import Rerun

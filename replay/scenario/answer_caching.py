@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from replay.core.asking.cached import identity
 from replay.core.disk_cache import DiskCache
-from replay.core.settings.identity import identity
 from replay.core.settings.in_memory import PLACE
 from replay.core.settings.plugins import available
 from replay.play.answer_cache import FILE, AnswerCache

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator
 
+from replay.core.asking.costs import Prices
 from replay.core.settings.choice import (
     Attempts,
     Choice,
@@ -25,7 +26,6 @@ from replay.core.settings.choice import (
     Together,
     at_most,
 )
-from replay.core.settings.prices import Prices
 from replay.play.load.section import LoadSection
 from replay.scenario.assertions.section import Assertion
 from replay.scenario.optional_sections import ClusterSection, RecordedSection, TelemetrySection, ToolsSection

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from replay.core.errors import DatasetError
-from replay.core.safety.host_consent import addresses_in
+from replay.core.safety.consent import addresses_in
 from replay.core.safety.secret_detection import name_suggests_secret
 from replay.core.settings.in_memory import is_in_memory
 from replay.core.terminal import escape_unprintable

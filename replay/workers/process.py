@@ -22,8 +22,8 @@ from typing import Any
 from loky import cpu_count
 
 from replay.core.errors import InputError, PluginError, ReplayError, ResolverError, RunError, RunStoppedError
+from replay.core.lifetimes import in_thread
 from replay.core.logs import child_environment
-from replay.core.uncancellable import in_thread
 
 STOPPING_S = 10.0
 """How long a worker that is to end may take to store what it has."""

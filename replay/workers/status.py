@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from time import monotonic
 from typing import Any, Literal
 
-from replay.core.uncancellable import cancel_and_wait
+from replay.core.lifetimes import cancel_and_wait
 
 State = Literal["starting", "playing", "lost"]
 UPDATED_EVERY_S = 2.0

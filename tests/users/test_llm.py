@@ -120,7 +120,7 @@ class TestScriptedModel(UserContract):
             f"        texts = {texts!r}\n"
             "        return ChatReply(text=texts['You wrote before' in request.question])\n"
         )
-        from replay.core.safety.code_gate import code_may_run
+        from replay.core.safety.consent import code_may_run
 
         with code_may_run():
             return build_user({"llm": {"adapter": "model.py:Model", "cache": False}}, tmp_path)

@@ -24,7 +24,7 @@ from inspect_ai.util import span
 
 from replay.core.asking.retries import RetryPolicy
 from replay.core.errors import PluginError, ReplayError
-from replay.core.safety.code_gate import code_may_run
+from replay.core.safety.consent import code_may_run
 from replay.play.play import Play
 from replay.play.player import Player, PlayOptions
 from replay.policies.policy import Reacting, reacting

@@ -56,7 +56,7 @@ def conversations(
     Raises:
         InputError, PluginError: the scenario or the data has faults.
     """
-    from replay.core.safety.code_gate import code_may_run
+    from replay.core.safety.consent import code_may_run
     from replay.scenario.assembly import assemble
 
     file, config = _for_inspect(scenario, data, {"policies": policies, "scorers": scorers})

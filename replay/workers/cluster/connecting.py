@@ -22,7 +22,7 @@ from pathlib import Path
 from threading import Thread
 
 from replay.core.errors import InputError
-from replay.core.uncancellable import in_thread
+from replay.core.lifetimes import in_thread
 from replay.scenario.optional_sections import ClusterSection
 
 NEEDED = 'runs on a cluster take Ray: pip install "convreplay[ray]"'

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from replay.core.asking.tally import AskTally
+from replay.core.asking.costs import AskTally
 from replay.core.settings.choice import Choice
 from replay.scenario.judge_section import build_panel
 from replay.scenario.part_builder import PartBuilder

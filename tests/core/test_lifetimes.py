@@ -8,7 +8,7 @@ from threading import Event
 
 import pytest
 
-from replay.core.uncancellable import cancel_and_wait, in_thread, stoppable
+from replay.core.lifetimes import cancel_and_wait, in_thread, stoppable
 from tests.waiting import PATIENCE_S, until_async
 
 

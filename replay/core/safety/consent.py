@@ -1,22 +1,157 @@
 """
-Which hosts a load run would reach that are neither this machine nor in a private network.
+What has to be allowed before code runs, somebody else's run goes on, or load is sent.
 
-Load on somebody else's machine is an attack, if only by a slip of the pen. So such a host has to be
-confirmed by name, by whoever starts the run. In doubt it is: what is read here one way and by an HTTP
-client another way must not pass. Only settings are looked at, so an adapter that runs code of its own, or an
-endpoint that sends one on to elsewhere, is beyond what can be seen here; a name is looked up once, when the
-run starts.
+**Code**, ``file.py:attribute`` and ``module:attribute``: looking never runs anything. So the gate is closed
+for whatever is built by name, and whoever plays or scores opens it for as long as that takes; see
+docs/security.md. What is installed under an entry point's name is no such code, nor is what this process has
+been given as an object. A program that makes an adapter itself says itself what is to run.
+
+**Runs** that this user began on this machine are remembered by id in the user's state folder. Beside the id
+is a digest of what the run may make us do, its scenario and its scorers. So a folder that somebody else sent
+isn't known here, and neither is one whose database was changed since. Such a run names code, hosts and
+variables, as a scenario of somebody else's does, so going on with it is asked about first.
+
+**Hosts** that are neither this machine nor in a private network: load on somebody else's machine is an
+attack, if only by a slip of the pen. So such a host has to be confirmed by name, by whoever starts the run.
+In doubt it is: what is read here one way and by an HTTP client another way must not pass. Only settings are
+looked at, so an adapter that runs code of its own, or an endpoint that sends one on to elsewhere, is beyond
+what can be seen here; a name is looked up once, when the run starts.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
+import os
 import re
 import socket
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import partial
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from pathlib import Path
 from typing import Any
 
-from replay.core.errors import InputError
+from replay.core.errors import CodeNotRunError, InputError, RunError
+
+_open: ContextVar[bool | None] = ContextVar("code_gate_open", default=None)
+"""None outside of whatever is built by name."""
+
+
+@contextmanager
+def code_may_run() -> Iterator[None]:
+    """Open the gate for the block, in this task or thread and those that it starts."""
+    before = _open.set(True)
+    try:
+        yield
+    finally:
+        _open.reset(before)
+
+
+@contextmanager
+def code_forbidden() -> Iterator[None]:
+    """Forbid running code while something is built by name, unless ``code_may_run`` surrounds the block."""
+    before = _open.set(code_runs())
+    try:
+        yield
+    finally:
+        _open.reset(before)
+
+
+def require_code_allowed(target: str) -> None:
+    """
+    Make sure that the code called *target* may run here.
+
+    Raises:
+        CodeNotRunError: it may not: it is named by something that is neither played nor scored.
+    """
+    if _open.get() is False:
+        raise CodeNotRunError(target)
+
+
+def code_runs() -> bool:
+    """Return whether the gate is open here."""
+    return bool(_open.get())
+
+
+FACTS = ("id", "scenario", "begun", "scorers")
+"""What of a run's facts is remembered; ``scorers`` are there once it is scored."""
+
+
+def remember(facts: Mapping[str, Any]) -> None:
+    """Remember the run with these *facts*, where this user has a folder in which that can be kept."""
+    path = _path(facts["id"])
+    if path is not None:
+        with suppress(OSError):
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            with open(path, "a", opener=partial(os.open, mode=0o600)) as file:
+                file.write(f"{_digest(facts)}\n")
+
+
+def created_by_this_user(fact: Callable[[str], Any]) -> bool:
+    """Return whether this user began the run with the facts that *fact* gives, and nobody changed them."""
+    facts = {name: fact(name) for name in FACTS}
+    path = _path(facts["id"])
+    try:
+        return path is not None and _digest(facts) in path.read_text().split()
+    except (OSError, ValueError, KeyError, TypeError):  # unknown, or facts of a shape that is none of ours
+        return False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UntrustedActions:
+    """What going on with a run that somebody else began would do here."""
+
+    folder: Path
+    start: Path
+    """From where its relative paths lead."""
+    lines: Sequence[str]
+
+    def text(self) -> str:
+        """Return all of it, to be asked about."""
+        listed = "\n".join(f"  {line}" for line in self.lines)
+        return (
+            f'the run in "{self.folder}" was not begun by you on this machine, and this is what going on '
+            f'with it does (its paths start from "{self.start}"):\n{listed}'
+        )
+
+
+def check_consent(
+    actions: UntrustedActions | None, *, allow_code: bool, say: str = "allow_code=True"
+) -> None:
+    """
+    Make sure that the caller allows *actions*, if there are any.
+
+    Args:
+        actions: What the run would do; None for nothing.
+        allow_code: Whether the caller allows it.
+        say: How to allow it, for the message.
+
+    Raises:
+        RunError: *actions* are not allowed.
+    """
+    if actions and not allow_code:
+        raise RunError(f"{actions.text()}\nif you trust where it came from, say {say}")
+
+
+def _digest(facts: Mapping[str, Any]) -> str:
+    scorers = [[one["name"], one["settings"]] for one in facts.get("scorers") or []]
+    content = json.dumps([facts["scenario"], facts["begun"], scorers], sort_keys=True)
+    return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _path(run_id: object) -> Path | None:
+    """Return the file of a run; None for what is no id, or where there is no folder for it."""
+    home = os.environ.get("LOCALAPPDATA" if sys.platform == "win32" else "XDG_STATE_HOME")
+    if not isinstance(run_id, str) or not re.fullmatch("[0-9a-f]{32}", run_id):
+        return None
+    with suppress(RuntimeError):  # a user without a home
+        return (Path(home) if home else Path.home() / ".local" / "state") / "convreplay" / "runs" / run_id
+    return None
+
 
 _OWN_NETWORKS = tuple(
     ip_network(network)
