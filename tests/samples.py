@@ -20,7 +20,7 @@ from replay.coreference.service.service import CoreferenceService, ResolverChoic
 from replay.coreference.verdict.evalconvqa import Match
 from replay.policies.policy import Policy
 from replay.testing import ScriptedSystem as Fake
-from replay.testing.scripted_system import Recorded
+from replay.testing.fakes import Recorded
 
 __all__ = ["ALBUM", "ALICE", "SINGER", "Fake", "Recorded", "conversation", "detector", "play"]
 

@@ -20,7 +20,7 @@ from replay.play.load.level import Level, LevelOutcome, share_of
 from replay.play.loop_lag import InFlightRequests
 from replay.play.play import Pacer, Play
 from replay.play.player import Player, PlayOptions, RecordSink
-from replay.policies.rewriter import opened
+from replay.policies.rewrite import opened
 from replay.scenario.optional_sections import traces_of
 
 

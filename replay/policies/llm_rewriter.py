@@ -32,7 +32,7 @@ from replay.core.safety.consent import code_runs
 from replay.core.settings.choice import LimitSection
 from replay.core.settings.faults import nearest
 from replay.core.settings.plugins import make
-from replay.policies.rewriter import RewriteRequest
+from replay.policies.rewrite import RewriteRequest
 
 PATIENCE = RetryPolicy(timeout_s=30.0, attempts=3, retry_budget_s=30.0)
 REMEMBERED_QUESTIONS = 8192

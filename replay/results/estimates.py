@@ -16,8 +16,7 @@ from replay.coreference.reading.resolver import Document, recorded_document
 from replay.coreference.service.history_budget import fit_histories
 from replay.coreference.service.llm import COMPLETION_TOKENS, LlmResolver, needs_asking
 from replay.policies.policy import ViewedPolicy
-from replay.policies.react import ReactPolicy
-from replay.policies.simulate import SimulatePolicy
+from replay.policies.simulated_user import ReactPolicy, SimulatePolicy
 from replay.scenario.assembly import Assembly
 from replay.users.llm import LlmUser
 from replay.users.user import ATTEMPTS, PeopleUser

@@ -17,7 +17,7 @@ from replay.play.gc_pause import gc_paused
 from replay.play.loop_lag import InFlightRequests, LoopLag
 from replay.play.play import Play
 from replay.play.player import Player
-from replay.policies.rewriter import opened
+from replay.policies.rewrite import opened
 from replay.runs.play_share import play_options
 from replay.runs.play_worker import with_own_resolver
 from replay.scenario.assembly import Assembly, assemble

@@ -30,7 +30,7 @@ from replay.datasets.data_file import SourceLocation
 from replay.datasets.reader import check
 from replay.play.turn_record import OnFailure, ends_conversation, played_turn, turn_record, unasked_turn
 from replay.policies.policy import PlannedTurn, Policy, most_turns
-from replay.policies.rewriter import opened
+from replay.policies.rewrite import opened
 from replay.scenario.assembly import detector_of
 from replay.scenario.in_memory import in_plain_form
 from replay.scenario.part_builder import PartBuilder

@@ -14,7 +14,7 @@ from replay.play.engine import Observer, play_all
 from replay.play.loop_lag import worst
 from replay.play.play import Play
 from replay.play.player import PlayOptions
-from replay.policies.rewriter import opened
+from replay.policies.rewrite import opened
 from replay.results.play_events import cache_problems, keep_cache_problems, keep_unclosed
 from replay.results.rerun_plan import Rerun
 from replay.scenario.assembly import Assembly

@@ -5,9 +5,8 @@ scorers.
 Imports the package ``deepeval`` (extra ``deepeval``), so nothing else of ours imports this.
 """
 
-from replay.integrations.deepeval.cases import as_conversations, as_test_cases
+from replay.integrations.deepeval.cases import DeepEvalScorer, as_conversations, as_test_cases
 from replay.integrations.deepeval.metrics import ChecksMetric, DriftMetric, ScoreMetric
-from replay.integrations.deepeval.scorer import DeepEvalScorer
 
 __all__ = [
     "ChecksMetric",

@@ -28,7 +28,7 @@ from replay.core.safety.consent import code_may_run
 from replay.play.play import Play
 from replay.play.player import Player, PlayOptions
 from replay.policies.policy import Reacting, reacting
-from replay.policies.rewriter import opened
+from replay.policies.rewrite import opened
 
 if TYPE_CHECKING:
     from inspect_ai.model import ChatMessage

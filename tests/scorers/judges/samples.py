@@ -13,7 +13,7 @@ from replay.scenario.part_builder import PartBuilder
 from replay.scorers.judges.judge import Case
 from replay.scorers.judges.judging import judge_all, ready_cases
 from replay.scorers.judges.panel import Panel, Verdict
-from replay.testing.judge_case import ANSWERS, TALK, case, records
+from replay.testing.cases import ANSWERS, TALK, case, records
 
 __all__ = ["ANSWERS", "TALK", "case", "judge", "panel", "records"]
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from replay.core.terminal import clip, visible
-from replay.web.word_diff import MOST_WORDS, against, differing, edit
+from replay.web.pages import MOST_WORDS, against, differing, edit
 
 
 def test_what_misleads_a_reader_is_shown_by_sign_or_number():

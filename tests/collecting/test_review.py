@@ -13,8 +13,13 @@ from aiohttp import ClientSession, CookieJar, web
 
 from replay.collecting.collect import collect
 from replay.collecting.report import CollectSettings
-from replay.collecting.review.edits import apply_form, expectations_in, expectations_text, marked_pieces
-from replay.collecting.review.server import ReviewPages
+from replay.collecting.review import (
+    ReviewPages,
+    apply_form,
+    expectations_in,
+    expectations_text,
+    marked_pieces,
+)
 from replay.collecting.suite import Suite, read_replaced, replaced_path
 from tests.collecting.logs import write_logs
 

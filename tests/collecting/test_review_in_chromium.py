@@ -9,7 +9,7 @@ import pytest
 
 from replay.collecting.suite import Suite, read_replaced, replaced_path
 from tests.adapters.servers import in_a_thread
-from tests.collecting.review.test_review import collected, folder, reviewing
+from tests.collecting.test_review import collected, folder, reviewing
 from tests.driving import axe_script, dark, screen, serious, until
 
 pytest.importorskip("selenium", reason="selenium is not installed")
