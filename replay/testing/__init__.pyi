@@ -13,13 +13,15 @@ from .cases import (
     turn as turn,
 )
 from .fakes import (
+    ChatServer as ChatServer,
     FakeClock as FakeClock,
     ScriptedSystem as ScriptedSystem,
+    chat_server as chat_server,
     failure as failure,
+    mock_system as mock_system,
     play as play,
 )
 from .judge_contract import JudgeContract as JudgeContract
-from .local_server import ChatServer as ChatServer, chat_server as chat_server, mock_system as mock_system
 from .policy_contract import PolicyContract as PolicyContract
 from .reader_contract import ReaderContract as ReaderContract
 from .resolver_contract import ResolverContract as ResolverContract

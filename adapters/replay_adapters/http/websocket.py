@@ -33,6 +33,14 @@ from replay import (
 from replay_adapters.http.client import MAX_REPLY_BYTES, ClientAdapter, trace_headers
 from replay_adapters.http.reply import ReceivedText, decode_json, parse_errors_as_bad_reply, shown_url
 from replay_adapters.http.request import question_variables, rendered
+from replay_adapters.http.websocket_client import (
+    MAX_FRAME_BYTES,
+    NORMAL_CLOSURE,
+    AnswerBuilder,
+    ClosedFrame,
+    Socket,
+    WebSocketClient,
+)
 from replay_adapters.json_reply import ReplyPath
 from replay_adapters.setting_checks import (
     check_address,
@@ -43,14 +51,6 @@ from replay_adapters.setting_checks import (
     headers_from_environment,
     unsent_system_prompts,
     uses_seed,
-)
-from replay_adapters.websocket.client import (
-    MAX_FRAME_BYTES,
-    NORMAL_CLOSURE,
-    AnswerBuilder,
-    ClosedFrame,
-    Socket,
-    WebSocketClient,
 )
 
 _log = logging.getLogger("replay.websocket")

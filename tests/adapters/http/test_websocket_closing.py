@@ -16,10 +16,9 @@ from replay import (
     AdapterReplyError,
 )
 from replay.testing import entered
-from replay_adapters.websocket.adapter import WebSocketAdapter
+from replay_adapters.http.websocket import WebSocketAdapter
 from tests.adapters.asking import reply_of, session_of
-from tests.adapters.servers import answering, playing, unused_address
-from tests.adapters.websocket.test_websocket_adapter import (
+from tests.adapters.http.test_websocket_adapter import (
     REQUEST,
     TALK,
     Chat,
@@ -29,6 +28,7 @@ from tests.adapters.websocket.test_websocket_adapter import (
     _saying,
     chatting,
 )
+from tests.adapters.servers import answering, playing, unused_address
 from tests.waiting import PATIENCE_S
 
 

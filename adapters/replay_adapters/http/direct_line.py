@@ -18,8 +18,8 @@ from replay import AdapterError, AdapterReplyError
 from replay_adapters.http.client import HttpClient
 from replay_adapters.http.oauth2 import bearer_token, lifetime_s
 from replay_adapters.http.reply import HttpReply, ReceivedText, decode_json
+from replay_adapters.http.websocket_client import ClosedFrame, Socket, WebSocketClient
 from replay_adapters.json_reply import listed
-from replay_adapters.websocket.client import ClosedFrame, Socket, WebSocketClient
 
 SERVICE = "check that base_url is that of a Direct Line 3.0 service"
 RECONNECTS = 3

@@ -19,8 +19,8 @@ from replay import (
     Passage,
 )
 from replay.testing import FAIL, HANG, AdapterContract
-from replay_adapters.botframework import adapter as adapter_module
-from replay_adapters.botframework.adapter import BotFrameworkAdapter, BotFrameworkSession
+from replay_adapters.http import botframework as adapter_module
+from replay_adapters.http.botframework import BotFrameworkAdapter, BotFrameworkSession
 from tests.adapters.asking import session_of
 from tests.adapters.direct_line_server import Activity, DirectLineService, Talk
 from tests.waiting import PATIENCE_S, others_first, takes, until_async

@@ -30,13 +30,13 @@ from replay import (
     WireTimes,
     template_variables,
 )
-from replay_adapters.botframework.direct_line import Activity, DirectLine, said_nothing
 from replay_adapters.http.client import MAX_REPLY_BYTES, HttpClient, trace_headers
+from replay_adapters.http.direct_line import Activity, DirectLine, said_nothing
 from replay_adapters.http.reply import ReceivedText, Secrets, parse_errors_as_bad_reply
 from replay_adapters.http.request import rendered
+from replay_adapters.http.websocket_client import WebSocketClient
 from replay_adapters.json_reply import ReplyPath, with_titles
 from replay_adapters.setting_checks import check_address, check_seconds, check_variables, from_environment
-from replay_adapters.websocket.client import WebSocketClient
 
 GREETED_WITHIN_S = 15.0
 """So long Direct Line itself waits for a bot; one that wakes up for its first conversation takes seconds."""

@@ -22,7 +22,7 @@ from replay import (
 )
 from replay.testing import FAIL, HANG, AdapterContract, entered
 from replay_adapters.chat.streamed_answer import token_gaps_100us
-from replay_adapters.websocket.adapter import WebSocketAdapter
+from replay_adapters.http.websocket import WebSocketAdapter
 from tests.adapters.asking import session_of
 from tests.adapters.servers import answering
 from tests.data_tables import from_table

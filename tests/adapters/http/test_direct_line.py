@@ -15,11 +15,12 @@ from replay import (
     AdapterReplyError,
 )
 from replay.testing import FakeClock, entered
-from replay_adapters.botframework.adapter import BotFrameworkAdapter
-from replay_adapters.botframework.direct_line import DirectLine
+from replay_adapters.http.botframework import BotFrameworkAdapter
 from replay_adapters.http.client import HttpClient
+from replay_adapters.http.direct_line import DirectLine
 from tests.adapters.asking import reply_of
-from tests.adapters.botframework.test_botframework_adapter import (
+from tests.adapters.direct_line_server import Activity, DirectLineService, Talk
+from tests.adapters.http.test_botframework_adapter import (
     FAST,
     SECRET,
     TALK,
@@ -29,7 +30,6 @@ from tests.adapters.botframework.test_botframework_adapter import (
     obliging,
     request,
 )
-from tests.adapters.direct_line_server import Activity, DirectLineService, Talk
 from tests.adapters.servers import answering
 from tests.waiting import takes, until_async
 
