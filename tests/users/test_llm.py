@@ -237,15 +237,19 @@ async def test_a_drifted_question_that_was_worded_is_not_paid_again_without_a_ca
     assert [record.interventions for record in (records[0], records[2])] == [(), ()]
 
 
-async def killed_while_held(server, scenario, folder):
-    """Return the run of *scenario*, played by a process that is killed while *server* holds an answer."""
-    (folder / "s.yaml").write_text(yaml.safe_dump(scenario))
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "replay", "run", "s.yaml"),
-        cwd=folder,
+async def program(*arguments, cwd):
+    return await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "replay", *arguments),
+        cwd=cwd,
         stdout=asyncio.subprocess.DEVNULL,
         stderr=asyncio.subprocess.DEVNULL,
     )
+
+
+async def killed_while_held(server, scenario, folder):
+    """Return the run of *scenario*, played by a process that is killed while *server* holds an answer."""
+    (folder / "s.yaml").write_text(yaml.safe_dump(scenario))
+    process = await program("run", "s.yaml", cwd=folder)
     await server.reached.wait()
     process.send_signal(signal.SIGKILL)
     await process.wait()
