@@ -101,7 +101,7 @@ class SubstitutionRewriter:
         return rewrite(request.question, request.readings, min_probability=least)
 
 
-async def attempted(rewriter: Rewriter, request: RewriteRequest) -> tuple[str, str | None]:
+async def _attempt(rewriter: Rewriter, request: RewriteRequest) -> tuple[str, str | None]:
     """Return the rewritten question and None; or, on failure, the recorded one and the reason."""
     try:
         return await rewriter.rewrite(request), None
@@ -116,7 +116,7 @@ async def resolved_question(
     Return the question at *depth* (1-based), resolved by the recorded history alone.
 
     Returns:
-        The question and None, or the recorded one and the reason of a failure, as ``attempted``; a ``Drift``
+        The question and None, or the recorded one and the reason of a failure, as ``_attempt``; a ``Drift``
         without a verdict if the resolver can't read the question.
 
     Raises:
@@ -125,9 +125,7 @@ async def resolved_question(
     readings = await detector.gold_readings(conversation, depth)
     if isinstance(readings, Drift):
         return readings
-    return await attempted(
-        rewriter, RewriteRequest(conversation=conversation, depth=depth, readings=readings)
-    )
+    return await _attempt(rewriter, RewriteRequest(conversation=conversation, depth=depth, readings=readings))
 
 
 def build_rewriter(setting: NestedChoice, folder: Path) -> Rewriter:
@@ -178,7 +176,7 @@ class RewritePolicy:
                 invalid=drift.invalid,
                 published=assessment.published,
             )
-            question, note = await attempted(self.rewriter, request)
+            question, note = await _attempt(self.rewriter, request)
         # A question can be invalid and yet have no better wording (a reading too long to insert).
         edit: Edit = "kept" if question == recorded else "rewritten"
         return PlannedTurn(

@@ -20,6 +20,8 @@ from replay import (
 )
 from replay_adapters.setting_checks import check_address, check_variables, filled_address
 
+FORM = {"Content-Type": "application/x-www-form-urlencoded"}
+
 
 def rendered(template: Template | TextTemplate, variables: Mapping[str, Any]) -> Any:
     """
@@ -45,9 +47,6 @@ def question_variables(
     """Return the template variables for *request*; ``history`` is empty if the system keeps the history."""
     shown = request if kept_by == "client" else replace(request, history=())
     return template_variables(conversation, shown, session_id=session_id)
-
-
-FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 
 
 class HttpFields:

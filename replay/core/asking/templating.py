@@ -43,7 +43,7 @@ _FAILURES = (
     MemoryError,
 )  # fmt: skip
 """What a template raises that can't be rendered."""
-EACH_MESSAGE = "each message"
+_EACH_MESSAGE = "each message"
 """The variable with what ``message`` stands for, one after another; no template can name it."""
 _SINGLE = re.compile(r"\A\s*\{\{[-+]?((?:(?!-?\}\}).)*)-?\}\}\s*\Z", re.DOTALL)
 
@@ -138,7 +138,7 @@ def _messages(
     variables: Mapping[str, Any],
 ) -> list[Any]:
     """Return *each* rendered for every message that meets *condition*, without null fields."""
-    found = ({**variables, "message": message} for message in variables[EACH_MESSAGE])
+    found = ({**variables, "message": message} for message in variables[_EACH_MESSAGE])
     return [_without_nulls(each(own)) for own in found if condition is None or condition(own)]
 
 
@@ -287,7 +287,7 @@ class _Variables(Mapping[str, Any]):
         return name in self._make
 
     def __iter__(self) -> Iterator[str]:
-        return (name for name in self._make if name != EACH_MESSAGE)
+        return (name for name in self._make if name != _EACH_MESSAGE)
 
     def __len__(self) -> int:
         return len(self._make) - 1
@@ -339,7 +339,7 @@ def template_variables(
             "user_id": lambda: conversation.user or conversation.id,
             "seed": lambda: asked.seed,
             "traceparent": lambda: asked.traceparent,
-            EACH_MESSAGE: lambda: _each_message(asked, session_id or conversation.id),
+            _EACH_MESSAGE: lambda: _each_message(asked, session_id or conversation.id),
         }
     )
 

@@ -90,16 +90,16 @@ def _case(
             *(turn for one in talk.turns[: talk.asked_from - 1] for turn in _recorded(one)),
             *(turn for one, known in zip(records, facts, strict=True) for turn in _played(one, known)),
         ],
-        scenario=without_pictures(
+        scenario=_without_pictures(
             goal.wants or talk.metadata.get("scenario") or join_texts((talk.title, talk.section))
         )
         or None,
-        expected_outcome=without_pictures(
+        expected_outcome=_without_pictures(
             goal.reached_when or talk.metadata.get("expected_outcome") or outcome
         )
         or None,
         chatbot_role=join_texts(one.text for one in instructions(talk.turns[0].asked_with)) or None,
-        context=[without_pictures(passage.text) for passage in talk.passages] or None,
+        context=[_without_pictures(passage.text) for passage in talk.passages] or None,
         metadata={
             "system": first.system,
             "policy": first.policy,
@@ -163,18 +163,18 @@ def turn_facts(records: Sequence[TurnRecord], scores: Mapping[str, ScoreColumn])
 
 
 def _recorded(turn: RecordedTurn) -> Iterator[Turn]:
-    yield Turn(role="user", content=without_pictures(turn.question))
+    yield Turn(role="user", content=_without_pictures(turn.question))
     if turn.gold_answer is not None:
-        yield Turn(role="assistant", content=without_pictures(turn.gold_answer))
+        yield Turn(role="assistant", content=_without_pictures(turn.gold_answer))
 
 
 def _played(record: TurnRecord, facts: dict[str, Any]) -> Iterator[Turn]:
     if record.outcome == "skipped":
         return
-    yield Turn(role="user", content=without_pictures(record.asked))
+    yield Turn(role="user", content=_without_pictures(record.asked))
     yield Turn(
         role="assistant",
-        content=without_pictures(record.answer or ""),
+        content=_without_pictures(record.answer or ""),
         latency_ms=None if record.timing is None else 1000 * record.timing.latency_s,
         retrieval_context=retrieved(record),
         tools_called=tool_calls(record) or None,
@@ -184,10 +184,10 @@ def _played(record: TurnRecord, facts: dict[str, Any]) -> Iterator[Turn]:
 
 def retrieved(record: TurnRecord) -> list[str] | None:
     """Return the passages that the system says it retrieved, best first."""
-    return [without_pictures(passage.text) for passage in record.passages] or None
+    return [_without_pictures(passage.text) for passage in record.passages] or None
 
 
-def without_pictures(text: str) -> str:
+def _without_pictures(text: str) -> str:
     """
     Return *text* without DeepEval's mark of a picture: it would send judges whatever file an answer names.
     """
@@ -363,9 +363,9 @@ class DeepEvalScorer:
             return why
         case = LLMTestCase(
             name=f"{record.conversation}, depth {record.depth}",
-            input=without_pictures(record.asked),
-            actual_output=without_pictures(record.answer or ""),
-            expected_output=next(map(without_pictures, record.gold_answers), None),
+            input=_without_pictures(record.asked),
+            actual_output=_without_pictures(record.answer or ""),
+            expected_output=next(map(_without_pictures, record.gold_answers), None),
             retrieval_context=retrieved(record),
             tools_called=tool_calls(record),
         )
