@@ -31,7 +31,7 @@ from scoring import synthetic_turns
 
 from replay.core.conversation import Conversation, Turn
 from replay.core.record import TurnRecord
-from replay.core.safety.code_gate import code_may_run
+from replay.core.safety.consent import code_may_run
 from replay.core.settings.choice import Choice
 from replay.results.scoring import score_into
 from replay.scenario.sections import ClusterSection

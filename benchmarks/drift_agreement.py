@@ -25,7 +25,7 @@ from replay.core.conversation import Conversation
 from replay.core.drift_evidence import Drift
 from replay.core.history import PlayedTurn
 from replay.core.record import TurnRecord
-from replay.core.safety.code_gate import code_may_run
+from replay.core.safety.consent import code_may_run
 from replay.coreference.drift import DriftDetector
 from replay.coreference.reading.words import comparable_words
 from replay.coreference.service.service import CoreferenceService, ResolverChoice

@@ -25,10 +25,10 @@ from typing import Any
 
 from aiohttp import web
 
-from replay.core.asking.tally import CHARACTERS_PER_TOKEN
+from replay.core.asking.costs import CHARACTERS_PER_TOKEN
 from replay.core.conversation import Conversation, Turn
 from replay.core.history import PlayedTurn
-from replay.core.safety.code_gate import code_may_run
+from replay.core.safety.consent import code_may_run
 from replay.coreference.drift import DriftDetector
 from replay.coreference.service.service import CoreferenceService, ResolverChoice
 from replay.policies.rewrite import RewritePolicy

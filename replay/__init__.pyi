@@ -7,8 +7,11 @@ from .core.adapter import (
     TokenLogprobs as TokenLogprobs,
     WireTimes as WireTimes,
 )
-from .core.asking.template_variables import template_variables as template_variables
-from .core.asking.templating import Template as Template, TextTemplate as TextTemplate
+from .core.asking.templating import (
+    Template as Template,
+    TextTemplate as TextTemplate,
+    template_variables as template_variables,
+)
 from .core.conversation import (
     CANNOT_ANSWER as CANNOT_ANSWER,
     Conversation as Conversation,

@@ -18,7 +18,7 @@ from hypothesis import settings
 
 from replay.core.logs import LOGGER
 from replay.core.safety import redaction
-from replay.core.safety.code_gate import code_may_run
+from replay.core.safety.consent import code_may_run
 from replay.coreference.reading import embedded, network, verdict
 from replay.coreference.service.service import CoreferenceService
 from replay.play import gc_pause

@@ -12,7 +12,7 @@ from replay.core.adapter import Adapter
 from replay.core.asking.retries import RetryPolicy
 from replay.core.conversation import Conversation, Turn
 from replay.core.record import TurnRecord
-from replay.core.safety.code_gate import code_may_run
+from replay.core.safety.consent import code_may_run
 from replay.coreference.drift import DriftDetector, DriftMode
 from replay.coreference.reading.mentions import find_mentions
 from replay.coreference.reading.resolver import CharSpan, Cluster, Document
@@ -20,7 +20,7 @@ from replay.coreference.service.service import CoreferenceService, ResolverChoic
 from replay.coreference.verdict.evalconvqa import Match
 from replay.policies.policy import Policy
 from replay.testing import ScriptedSystem as Fake
-from replay.testing.scripted_system import Recorded
+from replay.testing.fakes import Recorded
 
 __all__ = ["ALBUM", "ALICE", "SINGER", "Fake", "Recorded", "conversation", "detector", "play"]
 

@@ -17,8 +17,7 @@ from jmespath.visitor import TreeInterpreter
 from msgspec.structs import replace
 
 from replay import AdapterReplyError, Message, Passage, json_text, match_results, tool_call_in
-from replay_adapters.http.reply import HttpReply, ReceivedText
-from replay_adapters.reply_errors import STUMBLES, bad_reply_error
+from replay_adapters.http.reply import STUMBLES, HttpReply, ReceivedText, bad_reply_error
 
 
 def passages_of(items: Sequence[Any]) -> tuple[Passage, ...] | None:

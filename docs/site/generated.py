@@ -32,7 +32,7 @@ PROTOCOLS: dict[str, Sequence[str]] = {
     "An adapter": ("replay.core.adapter.Adapter", "replay.core.adapter.Session",
                    "replay.core.adapter.ChatRequest", "replay.core.adapter.ChatReply"),
     "A policy": ("replay.policies.policy.Policy", "replay.policies.policy.PlannedTurn"),
-    "A rewriter": ("replay.policies.rewriter.Rewriter",),
+    "A rewriter": ("replay.policies.rewrite.Rewriter",),
     "A user": ("replay.users.user.User",),
     "A scorer": ("replay.scorers.scorer.Scorer", "replay.scorers.scorer.MeanScorer",
                  "replay.scorers.scorer.DirectedScorer", "replay.scorers.scorer.UnitScorer"),

@@ -12,7 +12,7 @@ from replay.cli.output import echo, open_console
 from replay.report import LEAST_CHARS
 
 if TYPE_CHECKING:
-    from replay.core.safety.provenance import UntrustedActions
+    from replay.core.safety.consent import UntrustedActions
 
 
 ScenarioArgument = Annotated[
@@ -219,7 +219,7 @@ def ask_consent(actions: UntrustedActions | None, *, allow_code: bool) -> None:
         RunError: there is nobody to ask.
         typer.Exit: the user says no.
     """
-    from replay.core.safety.provenance import check_consent
+    from replay.core.safety.consent import check_consent
 
     if not actions or allow_code or not (sys.stdin.isatty() and open_console(stderr=True).is_terminal):
         check_consent(actions, allow_code=allow_code, say="--allow-code")

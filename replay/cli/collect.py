@@ -87,9 +87,8 @@ def collect(
         raise InputError("name log files and --out SUITE, or --review SUITE")
     from replay.cli.output import open_console
     from replay.cli.settings import choose_reader
-    from replay.collecting.collect import check_installed, collect as collect_logs
+    from replay.collecting.collect import check_installed, collect as collect_logs, read_rules
     from replay.collecting.report import MARKDOWN, CollectSettings, suite_document
-    from replay.collecting.rules_file import read_rules
     from replay.datasets.loading import expand
     from replay.report.text import print_titled
 
@@ -120,7 +119,7 @@ def collect(
 
 def _review(suite: Path, replaced: Path | None, port: int, token_env: str | None, no_token: bool) -> None:
     from replay.cli.signals import run_server
-    from replay.collecting.review.server import serve_review
+    from replay.collecting.review import serve_review
 
     token = arguments.choose_token(
         token_env, no_token, "every user and every program of this machine can read and change the suite"

@@ -13,7 +13,7 @@ from rich.table import Table
 
 from replay.cli.output import echo, echo_json, open_console
 from replay.cli.signals import INTERRUPTED, cancel_on_signal
-from replay.core.asking.tally import CostEstimate
+from replay.core.asking.costs import CostEstimate
 from replay.core.errors import Fault, InputError, ScenarioError
 from replay.results.judging import estimate_run, judge_run, run_panels
 from replay.results.run import Run
@@ -51,7 +51,7 @@ def written_panels(
     Raises:
         ScenarioError: one can't be read or has faults, or two have one name.
     """
-    from replay.core.settings.prices import NO_PRICES, read_price_table
+    from replay.core.asking.costs import NO_PRICES, read_price_table
     from replay.results.judging import built_panels
     from replay.scenario.part_builder import PartBuilder
     from replay.scenario.reading import read_choices

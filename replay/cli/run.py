@@ -10,7 +10,7 @@ import typer
 
 from replay.cli import arguments
 from replay.cli.output import echo, echo_json
-from replay.core.safety.code_gate import code_may_run
+from replay.core.safety.consent import code_may_run
 
 if TYPE_CHECKING:
     from replay.scenario.reading import ScenarioFile

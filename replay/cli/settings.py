@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from replay.core.conversation import Conversation
 from replay.core.errors import InputError
-from replay.core.safety.code_gate import code_may_run
+from replay.core.safety.consent import code_may_run
 from replay.core.settings.plugins import Kind, make
 from replay.core.settings.yaml_lines import parse
 from replay.coreference.reading.resolver import Resolver

@@ -211,7 +211,7 @@ def serve(
     from contextlib import nullcontext
 
     from replay.cli.signals import run_server
-    from replay.core.safety.code_gate import code_may_run
+    from replay.core.safety.consent import code_may_run
     from replay.study.pages.access import WHO_REACHES
     from replay.study.pages.owner import entry_link
     from replay.study.pages.server import StudyPages

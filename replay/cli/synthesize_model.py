@@ -64,7 +64,7 @@ def synthesize_by_model(
 
 def _model(llm: str, prices: Path | None) -> Model:
     from replay.core.asking.cached import build_model
-    from replay.core.settings.prices import NO_PRICES, read_price_table
+    from replay.core.asking.costs import NO_PRICES, read_price_table
     from replay.scenario.reading import read_choices
 
     (choice,) = read_choices([llm], "--llm")

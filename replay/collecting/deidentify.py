@@ -19,7 +19,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from replay.collecting.kinds import Kind, kind_of_key
+from replay.collecting.patterns import Kind, kind_of_key
 from replay.collecting.person_names import CONNECTORS, WORD, name_lists
 from replay.collecting.personal_data import PersonalDataRules, PersonalSpan, find_personal_data
 from replay.collecting.replacements import Pseudonyms

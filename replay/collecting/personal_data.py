@@ -17,9 +17,15 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
 
-from replay.collecting.addresses import find_addresses, find_cued_addresses, find_post_codes
-from replay.collecting.dates import find_dates
-from replay.collecting.kinds import Kind, find_keyed, sensitive_parts
+from replay.collecting.patterns import (
+    Kind,
+    find_addresses,
+    find_cued_addresses,
+    find_dates,
+    find_keyed,
+    find_post_codes,
+    sensitive_parts,
+)
 from replay.collecting.person_names import find_names, name_lists
 from replay.core.safety.secret_detection import key_spans, looks_random
 

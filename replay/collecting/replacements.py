@@ -15,8 +15,7 @@ from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Any
 
-from replay.collecting.dates import find_dates
-from replay.collecting.kinds import Kind, sensitive_parts
+from replay.collecting.patterns import Kind, find_dates, sensitive_parts
 from replay.collecting.person_names import CONNECTORS, WORD, name_lists
 
 _LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from replay.collecting.deidentify import ReplacedValue
-from replay.collecting.kinds import KINDS
+from replay.collecting.patterns import KINDS
 from replay.collecting.personal_data import PersonalDataRules
 from replay.collecting.sampling import DEPTH_BANDS, CandidateConversation, TakenConversation, depth_band
 from replay.core.conversation import Conversation

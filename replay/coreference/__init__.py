@@ -43,7 +43,7 @@ def load(
         PluginError: there is no such resolver, or it can't be imported.
         ScenarioError: its settings don't fit.
     """
-    from replay.core.safety.code_gate import code_may_run
+    from replay.core.safety.consent import code_may_run
     from replay.coreference.question_reader import QuestionReader
     from replay.coreference.service.worker import ResolverChoice
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from replay.results.run import Run
     from replay.runs.launch import AnyScenario
     from replay.scenario import reading
-    from replay.testing.local_server import ChatServer
+    from replay.testing.fakes import ChatServer
 
 PLAYED = pytest.StashKey["PlayedOnce"]()
 MARKER = "replay"
@@ -229,7 +229,7 @@ def replay_run(request: pytest.FixtureRequest, replay_scenario: Callable[[AnySce
 @pytest.fixture
 def mock_system() -> Iterator[ChatServer]:
     """A chat server on this machine that says what ``answers`` has; its ``system`` is for a scenario."""
-    from replay.testing.local_server import mock_system
+    from replay.testing.fakes import mock_system
 
     with mock_system() as server:
         yield server

@@ -16,9 +16,9 @@ from typing import Any, Self
 from replay.core.asking.limits import RateLimit
 from replay.core.conversation import Conversation
 from replay.core.errors import ReplayError
+from replay.core.lifetimes import cancel_and_wait, in_thread
 from replay.core.load_record import ClockOffset
-from replay.core.safety.code_gate import code_may_run
-from replay.core.uncancellable import cancel_and_wait, in_thread
+from replay.core.safety.consent import code_may_run
 from replay.load.counting import Counts
 from replay.load.inputs import LoadInputs
 from replay.load.level_players import COUNTED_EVERY_S, CountReport, LocalLevelPlayer

@@ -46,6 +46,9 @@ from replay.workers.process import (
     shared_memory,
 )
 from replay.workers.worker_main import Parent
+from replay.play.player import Player, PlayOptions, RecordSink
+from replay.policies.rewrite import opened
+from replay.scenario.optional_sections import traces_of
 
 
 class LocalLevelPlayer:

@@ -15,9 +15,9 @@ from time import perf_counter, time
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from replay.core.errors import RunStoppedError
+from replay.core.lifetimes import cancel_and_wait, in_thread
 from replay.core.logs import log_event
-from replay.core.safety.host_consent import check_confirmed, hosts_to_confirm
-from replay.core.uncancellable import cancel_and_wait, in_thread
+from replay.core.safety.consent import check_confirmed, hosts_to_confirm
 from replay.load.counting import Count, Counts
 from replay.load.inputs import LoadInputs, read_inputs
 from replay.load.level_players import COUNTED_EVERY_S, LocalLevelPlayer, WorkerLevelPlayer

@@ -41,6 +41,12 @@ from replay.core.settings.plugins import available
 from replay.core.settings.prices import Prices
 from replay.core.uncancellable import in_thread
 from replay.play.event_loop import InFlightRequests
+from replay.core.adapter import Adapter
+from replay.core.asking.costs import Prices
+from replay.core.asking.limits import RateLimit
+from replay.core.conversation import Conversation
+from replay.core.record import TurnRecord, UnfinishedTurn
+from replay.play.answer_cache import AnswerCache
 from replay.play.tool_results import Tools
 from replay.policies.policy import Policy
 

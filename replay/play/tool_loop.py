@@ -18,6 +18,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from replay.core.adapter import ChatReply, ChatRequest, WireTimes
+from replay.core.asking.costs import Prices, cost_usd
 from replay.core.conversation import Conversation
 from replay.core.errors import AdapterError, AdapterTimeoutError, ToolLoopError
 from replay.core.history import PlayedTurn, own_history, with_recorded_context

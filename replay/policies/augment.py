@@ -31,7 +31,7 @@ from replay.coreference.reading.clauses import capped, is_clause, sentences
 from replay.coreference.reading.substitution import capitalized
 from replay.coreference.reading.words import FUNCTION_WORDS, words
 from replay.policies.policy import PlannedTurn
-from replay.policies.rewriter import (
+from replay.policies.rewrite import (
     Rewriter,
     SubstitutionRewriter,
     build_rewriter,

@@ -28,11 +28,11 @@ from replay.core.conversation import Conversation, Turn
 from replay.core.drift_evidence import Mention, Reading
 from replay.core.errors import AdapterError, Fault, PluginError, RewriteError, ScenarioError
 from replay.core.history import gold_history
-from replay.core.safety.code_gate import code_runs
+from replay.core.safety.consent import code_runs
 from replay.core.settings.choice import LimitSection
 from replay.core.settings.faults import nearest
 from replay.core.settings.plugins import make
-from replay.policies.rewriter import RewriteRequest
+from replay.policies.rewrite import RewriteRequest
 
 PATIENCE = RetryPolicy(timeout_s=30.0, attempts=3, retry_budget_s=30.0)
 REMEMBERED_QUESTIONS = 8192

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from replay.core.safety.provenance import UntrustedActions, created_by_this_user
+from replay.core.safety.consent import UntrustedActions, created_by_this_user
 from replay.core.settings.choice import Choice
 from replay.results.run import Run
 from replay.results.scoring import chosen_scorers

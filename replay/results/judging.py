@@ -12,14 +12,12 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from replay.core.asking.tally import AskTally, CostEstimate
+from replay.core.asking.costs import NO_PRICES, AskTally, CostEstimate, read_price_table
 from replay.core.errors import Fault, PluginError, RunStoppedError, ScenarioError
-from replay.core.safety.code_gate import code_may_run
-from replay.core.safety.provenance import check_consent
+from replay.core.lifetimes import in_thread, stoppable
+from replay.core.safety.consent import check_consent, code_may_run
 from replay.core.settings.choice import Choice
 from replay.core.settings.faults import nearest
-from replay.core.settings.prices import NO_PRICES, read_price_table
-from replay.core.uncancellable import in_thread, stoppable
 from replay.results.checking import check_into
 from replay.results.consent import actions_of_untrusted_run
 from replay.results.recorded import compare_recorded_into

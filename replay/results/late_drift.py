@@ -19,8 +19,8 @@ from heapq import nsmallest
 from replay.core.conversation import Conversation
 from replay.core.drift_evidence import Drift
 from replay.core.history import PlayedTurn
+from replay.core.lifetimes import in_thread
 from replay.core.record import TurnRecord
-from replay.core.uncancellable import in_thread
 from replay.coreference.service.service import out_of_the_way
 from replay.play.event_loop import first_failure, gather_or_cancel
 from replay.play.play import Play

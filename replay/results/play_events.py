@@ -17,6 +17,7 @@ import msgspec
 
 from replay import __version__
 from replay.core.asking.tally import AskTally, total
+from replay.core.asking.costs import AskTally, total
 from replay.core.decoding import convert_to
 from replay.core.errors import AdapterError
 from replay.play.play import Play, System

@@ -23,7 +23,7 @@ from replay.scorers.answer_text import DECLINING_PATTERNS, declines, normalize, 
 from replay.scorers.checks.english import refusal_in
 from replay.scorers.figures import figures
 from replay.scorers.same_facts import denials, difference
-from replay.users.replies import unexpected_in
+from replay.users.rules import unexpected_in
 
 LONGEST, MOST_CLAUSES = 8_000, 250
 """Characters and clauses beyond which answers are compared word for word alone: each clause is matched with

@@ -21,7 +21,7 @@ import msgspec
 from replay.core.decoding import convert_to
 from replay.core.errors import CodeNotRunError, PluginError, RunError, RunStoppedError, ScenarioError
 from replay.core.record import TurnRecord
-from replay.core.safety.provenance import FACTS, created_by_this_user, remember
+from replay.core.safety.consent import FACTS, created_by_this_user, remember
 from replay.core.settings.choice import Choice
 from replay.core.settings.plugins import available, make
 from replay.scenario.part_builder import PartBuilder

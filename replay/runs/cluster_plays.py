@@ -28,6 +28,9 @@ from replay.core.logs import log_event
 from replay.core.record import TurnRecord
 from replay.core.safety.code_gate import code_may_run
 from replay.core.uncancellable import in_thread
+from replay.core.lifetimes import in_thread
+from replay.core.logs import log_event
+from replay.core.record import TurnRecord
 from replay.play.engine import SharedIterator
 from replay.play.event_loop import InFlightRequests, LoopLag, first_failure
 from replay.play.gc_pause import gc_paused

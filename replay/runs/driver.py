@@ -22,7 +22,7 @@ from replay.core.conversation import Conversation
 from replay.core.errors import AdapterCutOffError, AdapterError, Fault, ScenarioError
 from replay.core.history import PlayedTurn, with_recorded_context
 from replay.core.record import Timing, TurnRecord
-from replay.core.safety.code_gate import code_may_run
+from replay.core.safety.consent import code_may_run
 from replay.core.settings.choice import Choice, read_choice
 from replay.core.settings.faults import faults_of
 from replay.core.settings.in_memory import with_names
@@ -30,7 +30,7 @@ from replay.datasets.data_file import SourceLocation
 from replay.datasets.reader import check
 from replay.play.turn_record import OnFailure, ends_conversation, played_turn, turn_record, unasked_turn
 from replay.policies.policy import PlannedTurn, Policy, most_turns
-from replay.policies.rewriter import opened
+from replay.policies.rewrite import opened
 from replay.scenario.assembly import detector_of
 from replay.scenario.part_builder import PartBuilder
 from replay.scenario.reading import in_plain_form

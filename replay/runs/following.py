@@ -12,8 +12,8 @@ from dataclasses import asdict, dataclass
 from time import monotonic
 from typing import Any, Literal, NamedTuple
 
+from replay.core.lifetimes import cancel_and_wait, in_thread
 from replay.core.record import TurnRecord
-from replay.core.uncancellable import cancel_and_wait, in_thread
 from replay.play.engine import Observer
 from replay.play.play import Play
 from replay.results.late_drift import LateDrift

@@ -20,12 +20,11 @@ from uuid import uuid4
 
 from replay import __version__
 from replay.core.errors import ReplayError, RunError
+from replay.core.lifetimes import in_thread, stoppable
 from replay.core.logs import logging_run
-from replay.core.safety.code_gate import code_may_run
-from replay.core.safety.provenance import check_consent, remember
+from replay.core.safety.consent import check_consent, code_may_run, remember
 from replay.core.settings.in_memory import with_names
 from replay.core.settings.plugin_bugs import in_short
-from replay.core.uncancellable import in_thread, stoppable
 from replay.play.engine import Observer
 from replay.play.event_loop import run_for_library
 from replay.results.late_drift import detect_sampled

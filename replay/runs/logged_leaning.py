@@ -17,7 +17,7 @@ import numpy as np
 
 from replay.core.conversation import Conversation
 from replay.core.errors import Fault, ScenarioError
-from replay.core.safety.code_gate import code_may_run
+from replay.core.safety.consent import code_may_run
 from replay.coreference.leaning import QuestionLeaning, find_leaning
 from replay.coreference.service.worker import ResolverChoice
 from replay.coreference.verdict import strict

@@ -17,7 +17,7 @@ from time import time
 from loky import cpu_count
 
 from replay.core.errors import PluginError, RunStoppedError
-from replay.core.uncancellable import stoppable
+from replay.core.lifetimes import stoppable
 from replay.play.engine import Observer
 from replay.results.late_drift import LateDrift
 from replay.results.play_events import keep_tally, with_versions

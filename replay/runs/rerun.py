@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from replay.core.lifetimes import in_thread
 from replay.core.logs import logging_run
-from replay.core.safety.code_gate import code_may_run
-from replay.core.safety.provenance import check_consent
-from replay.core.uncancellable import in_thread
+from replay.core.safety.consent import check_consent, code_may_run
 from replay.play.engine import Observer
 from replay.results.consent import actions_of_untrusted_run
 from replay.results.rerun_plan import begin, plan_for, read_conditions

@@ -19,6 +19,7 @@ from pathlib import Path
 from time import perf_counter, time
 
 from replay.core.errors import RunStoppedError
+from replay.core.lifetimes import in_thread
 from replay.core.logs import log_event
 from replay.core.record import TurnRecord
 from replay.core.safety.code_gate import code_may_run

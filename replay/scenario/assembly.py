@@ -186,7 +186,7 @@ def assemble(file: ScenarioFile, *, data_is_read: bool = False) -> Assembly:
 
     Raises:
         ScenarioError: something can't be built, or two parts don't go together; all faults at once.
-        CodeNotRunError: something is code, which may not run here (``core.settings.code_gate``).
+        CodeNotRunError: something is code, which may not run here (``core.safety.consent``).
     """
     assembly, faults = try_assemble(file, data_is_read=data_is_read)
     if faults:

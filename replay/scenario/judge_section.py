@@ -10,7 +10,8 @@ from typing import Annotated, Any
 
 from pydantic import Field, ValidationError
 
-from replay.core.asking.cached import Model
+from replay.core.asking.cached import Model, identity
+from replay.core.asking.costs import Prices
 from replay.core.asking.limits import RateLimit
 from replay.core.asking.retries import RetryPolicy
 from replay.core.disk_cache import cache_path
@@ -26,9 +27,7 @@ from replay.core.settings.choice import (
     at_most,
 )
 from replay.core.settings.faults import faults_of, nearest
-from replay.core.settings.identity import identity
 from replay.core.settings.plugins import Factory, settings_model
-from replay.core.settings.prices import Prices
 from replay.scenario.part_builder import PartBuilder, politeness
 from replay.scorers.judges.judge import Judge
 from replay.scorers.judges.panel import Panel

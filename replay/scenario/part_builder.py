@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, TypeVar
 from pydantic import Field, ValidationError, model_validator
 
 from replay.core.adapter import Adapter
+from replay.core.asking.costs import NO_PRICES, PriceTable, read_price_table
 from replay.core.asking.limits import RateLimit
 from replay.core.conversation import Conversation
 from replay.core.disk_cache import DiskCache
@@ -27,7 +28,6 @@ from replay.core.settings.choice import Choice, LimitSection, Section
 from replay.core.settings.faults import faults_of
 from replay.core.settings.in_memory import is_in_memory, lookup_object
 from replay.core.settings.plugins import Factory, Kind, build, load, misfit
-from replay.core.settings.prices import NO_PRICES, PriceTable, read_price_table
 from replay.coreference.drift import DriftDetector
 from replay.coreference.reading.resolver import Resolver
 from replay.coreference.service.semantic import SemanticEncoder
@@ -107,7 +107,7 @@ class PartBuilder:
         """For the systems and judges that say nothing of theirs."""
         self.faults: list[Fault] = []
         self.unread: list[Unread] = []
-        """The parts that are not built, since their code may not run here (``code_gate``)."""
+        """The parts that are not built, since their code may not run here (``core.safety.consent``)."""
         self.adapters: dict[str, Adapter] = {}
         """Those of systems and judges, by the key path of their settings."""
 

@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, field_validator
 
+from replay.core.asking.costs import Prices
 from replay.core.settings.choice import (
     Attempts,
     Choice,

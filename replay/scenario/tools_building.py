@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from replay.core.errors import CodeNotRunError, DatasetError, PluginError
-from replay.core.safety.code_gate import code_forbidden
+from replay.core.safety.consent import code_forbidden
 from replay.core.settings.plugin_bugs import signature_of
 from replay.core.settings.plugins import load_object
 from replay.datasets.json_rows import rows_of_lines

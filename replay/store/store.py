@@ -20,8 +20,8 @@ from replay.core.conversation import Conversation
 from replay.core.drift_evidence import Drift
 from replay.core.errors import RunError
 from replay.core.expectation import CheckResult
+from replay.core.lifetimes import in_thread
 from replay.core.record import Step, TurnPlace, TurnRecord
-from replay.core.uncancellable import in_thread
 from replay.store import database, schema, superseding, tables
 from replay.store.database import OPEN, Missing, lock_run, read_mark, unlock_run
 from replay.store.late_drift import with_drift

@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 from msgspec.structs import replace
 
-from replay.core.asking.tally import AskTally, CostEstimate
+from replay.core.asking.costs import AskTally, CostEstimate
 from replay.core.conversation import Conversation, Passage, Turn
 from replay.core.errors import DatasetError, InputError
 from replay.core.record import TurnRecord

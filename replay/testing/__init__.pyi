@@ -5,22 +5,25 @@ from .adapter_contract import (
     AdapterContract as AdapterContract,
     entered as entered,
 )
-from .fake_clock import FakeClock as FakeClock
-from .judge_case import (
+from .cases import (
     RecordingAsk as RecordingAsk,
     always as always,
     case as case,
+    skipped_turn as skipped_turn,
+    turn as turn,
+)
+from .fakes import (
+    ChatServer as ChatServer,
+    FakeClock as FakeClock,
+    ScriptedSystem as ScriptedSystem,
+    chat_server as chat_server,
+    failure as failure,
+    mock_system as mock_system,
+    play as play,
 )
 from .judge_contract import JudgeContract as JudgeContract
-from .local_server import ChatServer as ChatServer, chat_server as chat_server, mock_system as mock_system
 from .policy_contract import PolicyContract as PolicyContract
 from .reader_contract import ReaderContract as ReaderContract
 from .resolver_contract import ResolverContract as ResolverContract
 from .scorer_contract import ScorerContract as ScorerContract
-from .scripted_system import (
-    ScriptedSystem as ScriptedSystem,
-    failure as failure,
-    play as play,
-)
-from .turns import skipped_turn as skipped_turn, turn as turn
 from .user_contract import UserContract as UserContract, wording_request as wording_request

@@ -21,8 +21,7 @@ from replay.core.errors import (
 from replay.core.settings.plugins import misfit
 from replay.scorers.judges.judge import Case, Judge, Opinion
 from replay.scorers.scorer import Unscored
-from replay.testing.judge_case import RecordingAsk, Replying, always, case
-from replay.testing.signature import check_signature
+from replay.testing.cases import RecordingAsk, Replying, always, case, check_signature
 
 
 class JudgeContract:

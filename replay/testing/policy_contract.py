@@ -23,8 +23,8 @@ from replay.core.settings.plugins import misfit
 from replay.coreference.drift import DriftDetector
 from replay.coreference.service.service import CoreferenceService, ResolverChoice
 from replay.policies.policy import PlannedTurn, Policy
-from replay.testing.scripted_system import ScriptedSystem, failure, play
-from replay.testing.signature import check_signature
+from replay.testing.cases import check_signature
+from replay.testing.fakes import ScriptedSystem, failure, play
 
 TALK = Conversation(
     id="singer",

@@ -17,8 +17,7 @@ from msgspec.structs import replace
 from replay.core.record import TurnRecord
 from replay.core.settings.plugins import misfit
 from replay.scorers.scorer import MeanScorer, ResampledScorer, Scorer, Unscored, unit_of
-from replay.testing.signature import check_signature, copy_in_another_process
-from replay.testing.turns import skipped_turn, turn
+from replay.testing.cases import check_signature, copy_in_another_process, skipped_turn, turn
 
 CLOSE = 1e-9
 """By how much numbers may differ that are added up in another order, of their size."""

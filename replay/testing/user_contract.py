@@ -17,7 +17,7 @@ from replay.core.conversation import Conversation, Turn, UserGoal
 from replay.core.history import Exchange
 from replay.core.record import Move, Occasion, RejectedWording
 from replay.core.settings.plugins import misfit
-from replay.testing.signature import check_signature
+from replay.testing.cases import check_signature
 from replay.users.faithful import knowledge, unfaithful
 from replay.users.user import ENDINGS, GoalUser, User, UserFact, Wording, WordingRequest
 

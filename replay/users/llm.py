@@ -19,15 +19,14 @@ from typing import Any, Self
 
 from replay.core.adapter import Adapter
 from replay.core.asking.cached import CachingClient, Model, Question, build_model
+from replay.core.asking.costs import NO_PRICES, AskTally, Prices, PriceTable, cost_usd
 from replay.core.asking.limits import RateLimit
 from replay.core.asking.prompt import Prompt, PromptError, short_hash
 from replay.core.asking.retries import RetryPolicy, open_endpoints
-from replay.core.asking.tally import AskTally
 from replay.core.disk_cache import DiskCache, cache_path
 from replay.core.errors import AdapterError, AdapterReplyError
 from replay.core.record import Move
 from replay.core.settings.choice import LimitSection
-from replay.core.settings.prices import NO_PRICES, Prices, PriceTable, cost_usd
 from replay.users.faithful import GIVEN_UP, REACHED
 from replay.users.user import WHY, Wording, WordingRequest, skip
 

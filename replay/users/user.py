@@ -20,11 +20,11 @@ from typing import Protocol, get_args, runtime_checkable
 import msgspec
 from msgspec.structs import replace
 
+from replay.core.asking.costs import NO_PRICES, PriceTable
 from replay.core.conversation import Conversation, UserGoal
 from replay.core.history import Exchange
 from replay.core.record import Ending, Intervention, Move, Occasion, RejectedWording
 from replay.core.settings.plugins import NestedChoice, make_nested
-from replay.core.settings.prices import NO_PRICES, PriceTable
 
 ATTEMPTS = 3
 """Wordings of one turn at most."""

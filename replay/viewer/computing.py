@@ -20,7 +20,7 @@ from loky.backend import get_context
 from loky.process_executor import BrokenProcessPool, ProcessPoolExecutor as LokyPool
 
 from replay.core.errors import ReplayError, RunError
-from replay.core.parent_watch import leave_with
+from replay.core.lifetimes import leave_with
 from replay.results.run import Run
 from replay.store.page_queries import RunBrowser
 from replay.viewer.compare_view import CompareView, compare_view

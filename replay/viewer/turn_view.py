@@ -15,8 +15,8 @@ from replay.report.drift_text import MentionView, mention_views, short, why_inva
 from replay.report.numbers import NONE, duration, number, usd
 from replay.store.page_queries import TurnScore
 from replay.store.rows import StoredVerdict
-from replay.web import word_diff
-from replay.web.word_diff import DiffPiece
+from replay.web import pages
+from replay.web.pages import DiffPiece
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,7 +150,7 @@ def turn_view(
     question = record.asked if len(record.asked) <= room.first else record.asked[: room.first] + " …"
     return TurnView(
         record=record,
-        question=word_diff.edit(record.recorded, question)
+        question=pages.edit(record.recorded, question)
         if record.asked != record.recorded and record.edit != "simulated"
         else [DiffPiece(text=question, kind="same")],
         marked=_question_parts(record.recorded, record.drift) if record.drift else (),
@@ -174,7 +174,7 @@ def _answer_diff(record: TurnRecord) -> tuple[Sequence[DiffPiece], Sequence[Diff
         return None
     words = set(record.answer.casefold().split())
     best = max(record.gold_answers, key=lambda gold: len(words & set(gold.casefold().split())))
-    return word_diff.against(best, record.answer)
+    return pages.against(best, record.answer)
 
 
 def _question_parts(question: str, drift: Drift) -> Sequence[QuestionPart]:

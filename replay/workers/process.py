@@ -27,8 +27,8 @@ from typing import IO, Any
 from loky import cpu_count
 
 from replay.core.errors import InputError, PluginError, ReplayError, ResolverError, RunError, RunStoppedError
+from replay.core.lifetimes import in_thread
 from replay.core.logs import child_environment
-from replay.core.uncancellable import in_thread
 
 _COUNTS = Struct("=II")
 """Of one endpoint: failures since its last answer; whether it ever answered."""

@@ -20,8 +20,8 @@ from multiprocessing.connection import Connection
 from threading import Thread
 from typing import Any
 
+from replay.core.lifetimes import leave_with
 from replay.core.logs import configure_from_environment
-from replay.core.parent_watch import leave_with
 from replay.core.terminal import guard_streams
 from replay.play.event_loop import first_failure, run_on_loop
 from replay.workers.process import WorkerFailure, WorkerResult

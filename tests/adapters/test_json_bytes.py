@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from replay_adapters.json_bytes import decode_json, encode_json
+from replay_adapters.http.reply import decode_json, encode_json
 
 TEXTS = st.text(st.characters(categories=None), max_size=20)  # lone surrogates too
 VALUES = st.recursive(

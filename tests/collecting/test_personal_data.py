@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from replay.collecting.kinds import kind_of_key
+from replay.collecting.collect import read_rules
+from replay.collecting.patterns import kind_of_key
 from replay.collecting.personal_data import PersonalDataRules, find_personal_data
-from replay.collecting.rules_file import read_rules
 from replay.core.errors import InputError
 
 

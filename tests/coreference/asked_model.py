@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
-from replay.core.settings.prices import NO_PRICES
+from replay.core.asking.costs import NO_PRICES
 from replay.coreference.service.service import CoreferenceService, ResolverChoice
 
 SHE = re.compile(r"<question>(.*)\b(she|her)\b(.*)</question>")

@@ -14,7 +14,7 @@ from replay.core.record import TurnRecord
 from replay.datasets.loading import read_conversations
 from replay.scorers.checks.check import CheckInput
 from replay.scorers.checks.kinds import KINDS, check_of
-from replay.testing.turns import turn
+from replay.testing.cases import turn
 
 PAGE = (Path(__file__).parents[2] / "docs" / "checks.md").read_text("utf-8")
 ROWS = [

@@ -213,7 +213,7 @@ def test_every_setting_and_measure_is_told():
 
 def test_the_sentence_on_hosts_is_the_programs(tmp_path):
     from replay.core.errors import InputError
-    from replay.core.safety.host_consent import check_confirmed
+    from replay.core.safety.consent import check_confirmed
 
     (text,) = blocks(SECTIONS["Where load may go"], "text")
     with pytest.raises(InputError) as refused:

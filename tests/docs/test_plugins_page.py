@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from replay.core.errors import ScenarioError
-from replay.core.safety.code_gate import code_may_run
+from replay.core.safety.consent import code_may_run
 from replay.core.settings.plugins import KINDS
 from replay.results.run import Run
 from replay.scenario.assembly import assemble

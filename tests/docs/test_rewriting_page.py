@@ -14,7 +14,7 @@ from replay.core.settings.plugins import build, load
 from replay.coreference.reading.mentions import find_mentions
 from replay.policies.augment import lead_in
 from replay.policies.policy import Policy
-from replay.policies.rewriter import RewriteRequest, build_rewriter
+from replay.policies.rewrite import RewriteRequest, build_rewriter
 from tests.samples import SINGER, detector
 
 pytestmark = pytest.mark.usefixtures("code_runs")

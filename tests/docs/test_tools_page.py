@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from replay.core.safety.code_gate import code_may_run
+from replay.core.safety.consent import code_may_run
 from replay.runs.launch import load_scenario, run_async
 from replay.scenario.assembly import try_assemble
 from replay.scenario.sections import ToolsSection

@@ -12,8 +12,8 @@ from replay.results.run import newest_run
 from replay_adapters.chat import streamed_answer
 from replay_adapters.http import stream
 from replay_adapters.http.reply import HttpReply
+from replay_adapters.http.websocket import WebSocketAdapter
 from replay_adapters.json_reply import ReplyPath
-from replay_adapters.websocket.adapter import WebSocketAdapter
 from tests.faults.table import GONE_BY
 from tests.fuzz.field_server import ask, check, running
 from tests.fuzz.replies import REPLIES, trying

@@ -41,8 +41,7 @@ from replay.play.player import Player, PlayOptions
 from replay.policies.augment import AugmentPolicy
 from replay.policies.policy import Policy
 from replay.policies.recorded import FilterPolicy, GoldPolicy, PredPolicy, ReplacePolicy
-from replay.policies.rewrite import RewritePolicy
-from replay.policies.rewriter import SubstitutionRewriter
+from replay.policies.rewrite import RewritePolicy, SubstitutionRewriter
 from replay.scenario.reading import read_scenario
 from replay.scenario.shipped import find_scenario, shipped_folder
 from replay.scorers.scorer import Scorer, Unscored
@@ -80,7 +79,7 @@ RAISED: Mapping[str, str] = {
     "strict": f"VERSION in {_COREFERENCE}/verdict/strict.py",
     "hard": f"VERSION in {_COREFERENCE}/verdict/hard.py",
     "evalconvqa": f"VERSION in {_COREFERENCE}/verdict/evalconvqa.py",
-    "substitution": "SUBSTITUTION_VERSION in replay/policies/rewriter.py",
+    "substitution": "SUBSTITUTION_VERSION in replay/policies/rewrite.py",
     "extractive": "VERSION in adapters/replay_adapters/local/extractive.py",
     "statistics": "VERSION in replay/statistics/__init__.py",
 }

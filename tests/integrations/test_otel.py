@@ -11,11 +11,16 @@ pytest.importorskip("opentelemetry.exporter.otlp.proto.http", reason='needs pip 
 
 from aiohttp import web
 
+from replay.core.message import Message
+from replay.core.record import Intervention, Timing
 from replay.core.trace_ids import RunTraces
 from replay.results.judging import score
+from replay.integrations.otel.spans import asks_of
+from replay.results.rescoring import score
 from tests.adapters.servers import answering, completion
 from tests.integrations.collecting import Collector
 from tests.scenario.keys import played, python, talk
+from tests.scorers.turns import turn
 
 TALKS = [talk("a", 2), talk("b", 1)]
 EVALUATION = "gen_ai.evaluation"
@@ -183,3 +188,17 @@ async def test_drift_and_what_became_of_the_question_are_told(tmp_path):
     skipped = by_policy["filter"]
     assert skipped.begin == skipped.end == first.end
     assert len([one for one in collector.named("chat") if one.trace == skipped.trace]) == 1
+
+
+def test_what_a_user_says_to_a_reply_is_no_ask():
+    said = Intervention(occasion="asked-back", evidence="which?", move="answer", said="It's 40233.")
+    record = turn(
+        "Too late.",
+        "No.",
+        interventions=(said,),
+        steps=(Message(role="assistant", text="Which one?"), Message(role="user", text="It's 40233.")),
+        step_times_s=((-3.0, -2.0), (-1.0, -1.0), (0.0, 1.0)),
+        timing=Timing(scheduled_s=10.0, sent_s=10.0, done_s=11.0),
+    )
+    found = [(ask.begin_s, ask.end_s, ask.number, ask.reply and ask.reply.text) for ask in asks_of(record)]
+    assert found == [(7.0, 8.0, 0, "Which one?"), (10.0, 11.0, 1, None)]

@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from replay.testing.local_server import ChatServer, mock_system
+from replay.testing.fakes import ChatServer, mock_system
 
 pytest_plugins = ["pytester", "tests.integrations.in_pytest"]
 

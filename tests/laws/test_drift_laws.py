@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from replay.core.conversation import Conversation, Turn
 from replay.core.history import PlayedTurn
-from replay.core.safety.code_gate import code_may_run
+from replay.core.safety.consent import code_may_run
 from replay.coreference.drift import DriftDetector
 from replay.coreference.reading.resolver import CharSpan
 from replay.coreference.service.service import CoreferenceService, ResolverChoice

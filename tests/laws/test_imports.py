@@ -55,8 +55,7 @@ ROOMS = {
     "web": "core",
     "viewer": "core store scorers statistics statistics/load scenario/assertions scenario report results web",
     "tables": "core core/settings core/asking datasets scorers scorers/judges statistics report report/plots",
-    "collecting": "core core/settings datasets coreference/reading coreference scenario report",
-    "collecting/review": "core core/settings datasets web collecting",
+    "collecting": "core core/settings datasets coreference/reading coreference scenario report web",
     "study": "core store statistics results",
     "study/presets": "core core/settings scorers statistics users report study",
     "study/running": "core core/settings core/asking datasets store scorers statistics users play scenario "
@@ -80,7 +79,7 @@ ROOMS = {
     "cli": "core core/settings core/asking datasets scorers/judges statistics "
     "coreference/reading coreference/wording coreference/service coreference play "
     "play/load scenario/assertions scenario load report report/plots results runs web "
-    "viewer tables collecting collecting/review study/running study/pages synthesis synthesis/model "
+    "viewer tables collecting study/running study/pages synthesis synthesis/model "
     "synthesis/statistics cli/serving",
 }
 """Each room, and the rooms that it imports. A file's room is its folder below ``replay``."""

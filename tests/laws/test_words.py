@@ -12,6 +12,7 @@ import re
 import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -56,6 +57,12 @@ def identifiers(tree: ast.Module) -> Iterator[str]:
             yield node.id
 
 
+@cache
+def words_of(path: str) -> frozenset[str]:
+    """Return the words of all identifiers in the file at *path*."""
+    return frozenset(word for name in set(identifiers(TREES[path])) for word in words(name))
+
+
 def is_participle(name: str) -> bool:
     """Return whether *name* is a participle and nothing else, as ``shown`` or ``_Held``."""
     return len(found := words(name)) == 1 and PARTICIPLE.fullmatch(found[0]) is not None
@@ -86,7 +93,7 @@ def test_what_counts_as_a_participle_and_as_a_riddle():
 
 @pytest.mark.parametrize("word", sorted(KEPT["words"]))
 def test_a_private_word_names_nothing(word):
-    files = {path for path, tree in TREES.items() if any(word in words(name) for name in identifiers(tree))}
+    files = {path for path in TREES if word in words_of(path)}
     assert files == set(KEPT["words"][word].get("files", ())), f'"{word}": {KEPT["words"][word]["instead"]}'
 
 

@@ -10,6 +10,7 @@ from hypothesis import given, settings, strategies as st
 from msgspec.structs import replace
 
 from replay.core.adapter import ChatReply, WireTimes
+from replay.core.asking.costs import Prices
 from replay.core.asking.limits import RateLimit
 from replay.core.asking.retries import RetryPolicy
 from replay.core.conversation import Conversation, Turn
@@ -17,7 +18,6 @@ from replay.core.errors import AdapterConnectionError, AdapterRefusedError, Plug
 from replay.core.history import Exchange
 from replay.core.message import Message, ToolCall
 from replay.core.record import ServerTimes, Step, UnfinishedTurn, Usage
-from replay.core.settings.prices import Prices
 from replay.play.play import Play, System
 from replay.play.player import Player, PlayOptions
 from replay.play.tool_results import (

@@ -15,13 +15,13 @@ import pytest
 from hypothesis import given, strategies as st
 
 from replay.core.adapter import ChatReply, ChatRequest, RawReply, WireTimes
+from replay.core.asking.costs import Prices
 from replay.core.asking.retries import RetryPolicy
 from replay.core.conversation import Conversation, Passage, Turn
 from replay.core.drift_evidence import Drift
 from replay.core.errors import AdapterConnectionError, AdapterCutOffError, AdapterError, AdapterRefusedError
 from replay.core.history import Exchange, PlayedTurn
 from replay.core.record import ServerTimes, Timing, TurnRecord, Usage
-from replay.core.settings.prices import Prices
 from replay.play.play import Play, System, repeat_conversation, repetition_mark
 from replay.play.player import Player, PlayOptions
 from replay.policies.policy import PlannedTurn

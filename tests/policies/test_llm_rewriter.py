@@ -24,8 +24,7 @@ from replay.core.errors import (
 )
 from replay.core.settings.plugins import build, load
 from replay.policies.llm_rewriter import LlmRewriter, checked, llm_rewriter, prompt_variables
-from replay.policies.rewrite import RewritePolicy
-from replay.policies.rewriter import RewriteRequest, opened
+from replay.policies.rewrite import RewritePolicy, RewriteRequest, opened
 from replay.runs.launch import resume_async, run_async
 from tests.data_tables import from_table
 from tests.samples import ALICE, SINGER, Fake, detector, play

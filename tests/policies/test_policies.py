@@ -12,10 +12,9 @@ from msgspec.structs import replace
 from replay.core.drift_evidence import Mention, Reading
 from replay.core.history import Exchange
 from replay.policies.augment import AugmentPolicy
-from replay.policies.react import ReactPolicy
 from replay.policies.recorded import FilterPolicy, GoldPolicy, PredPolicy, ReplacePolicy
-from replay.policies.rewrite import RewritePolicy
-from replay.policies.rewriter import RewriteRequest, SubstitutionRewriter
+from replay.policies.rewrite import RewritePolicy, RewriteRequest, SubstitutionRewriter
+from replay.policies.simulated_user import ReactPolicy
 from replay.testing import PolicyContract
 from tests.samples import ALICE, SINGER, Fake, conversation, detector, play
 

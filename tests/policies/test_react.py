@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from replay.core.history import Exchange
 from replay.core.message import Message
-from replay.policies.react import ReactPolicy
+from replay.policies.simulated_user import ReactPolicy
 from replay.testing import failure
 from replay.users.user import ATTEMPTS, Wording
 from tests.samples import ALICE, SINGER, Fake, conversation, detector, play

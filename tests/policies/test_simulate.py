@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from replay.core.conversation import Conversation, UserGoal
 from replay.core.errors import ScenarioError
-from replay.policies.simulate import SimulatePolicy, simulate_policy
+from replay.policies.simulated_user import SimulatePolicy, simulate_policy
 from replay.testing import failure
 from replay.users.user import ATTEMPTS, Wording
 from tests.samples import Fake, play

@@ -23,7 +23,7 @@ from replay.statistics.turn_frame import turn_rows
 from replay.store.page_queries import RunBrowser
 from replay.store.store import RunStore
 from replay.testing import PolicyContract
-from replay.testing.local_server import chat_server
+from replay.testing.fakes import chat_server
 from replay.viewer.conversation_view import ScoreKinds, conversation_view
 from tests.adapters.servers import answering
 from tests.data_tables import from_table

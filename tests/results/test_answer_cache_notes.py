@@ -19,7 +19,7 @@ from replay import Run, run_async
 from replay.core.safety.redaction import keep_secret
 from replay.runs.rerun import rerun_async
 from replay.store.page_queries import RunBrowser
-from replay.testing.local_server import ChatServer, chat_server
+from replay.testing.fakes import ChatServer, chat_server
 from tests.adapters.servers import answering
 
 TALK = {

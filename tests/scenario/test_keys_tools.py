@@ -135,7 +135,7 @@ async def test_a_system_has_tools_of_its_own_or_none(tmp_path):
 
 def faults_of(folder, tools, **more):
     (folder / "tools.py").write_text(FUNCTION + "\ndef short(name): ...\nnothing = 1\n", "utf-8")
-    with pytest.raises(ScenarioError) as failure, replay.core.safety.code_gate.code_may_run():
+    with pytest.raises(ScenarioError) as failure, replay.core.safety.consent.code_may_run():
         assemble(scenario(folder, tools=tools, **more))
     return {fault.path: fault.message for fault in failure.value.faults}
 

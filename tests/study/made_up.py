@@ -9,7 +9,7 @@ from replay.core.conversation import Conversation, Turn
 from replay.study.results import HumanScore, JudgedTurnKey, Results
 from replay.study.running.study_file import StudyFile, parse_study
 from replay.study.tasks import StudyState
-from replay.testing.turns import turn
+from replay.testing.cases import turn
 
 NOBODY = StudyState(raters=[], tasks={}, assignments=[])
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from aiohttp import ClientResponse, ClientSession, CookieJar, web
 
-from replay.core.safety.code_gate import code_may_run
+from replay.core.safety.consent import code_may_run
 from replay.study.pages.server import StudyPages
 from replay.study.results import Results
 from replay.study.running.flow import Flow

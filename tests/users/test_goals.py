@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import signal
 from contextlib import asynccontextmanager
 
 import pytest
@@ -15,13 +14,11 @@ from aiohttp import web
 from replay.core.errors import DatasetError, ScenarioError
 from replay.report.markdown import markdown_report
 from replay.results.judging import judge_run, run_panels
-from replay.results.run import Run, newest_run
 from replay.runs.driver import drive
-from replay.runs.launch import run_async
+from replay.runs.launch import resume_async, run_async
 from replay.runs.rerun import rerun_async
 from tests.cli.command import replay_cli
-from tests.users.test_llm import program
-from tests.waiting import others_first
+from tests.users.test_llm import killed_while_held
 
 GOAL = {
     "wants": "You want your money back for the kettle of order 40172.",
@@ -206,18 +203,9 @@ async def test_a_run_that_is_killed_goes_on_and_pays_for_nothing_twice(tmp_path)
     async with serving(said) as server:
         server.hold = asyncio.Event()
         content = server.scenario(tmp_path, VOUCHER, TALK, play={"concurrency": 1})
-        (tmp_path / "s.yaml").write_text(yaml.safe_dump(content))
-        process = await program("run", "s.yaml", cwd=tmp_path)
-        await server.reached.wait()
-        process.send_signal(signal.SIGKILL)
-        await process.wait()
-        await others_first()
-        server.hold.set()
-        server.hold = None
-        run = Run(newest_run(tmp_path / "runs"))
+        run = await killed_while_held(server, content, tmp_path)
         assert [record.conversation for record in run.endings()] == ["voucher"]
-        process = await program("resume", cwd=tmp_path)
-        assert await process.wait() == 0
+        await resume_async(run.folder)
     assert [record.asked for record in run.records()] == ["Hello, shop!", ASKS, WHY]
     assert [one.conversation for one in run.endings()] == ["voucher", "kettle"]
     assert len(server.prompts) == len(set(server.prompts)) == 4, "no words were asked for twice"

@@ -18,7 +18,7 @@ from aiohttp import web
 from replay.core.conversation import Turn
 from replay.core.errors import ScenarioError
 from replay.results.run import Run, newest_run
-from replay.runs.launch import run_async
+from replay.runs.launch import resume_async, run_async
 from replay.testing import UserContract
 from replay.testing.user_contract import SHOP
 from replay.users.user import build_user
@@ -120,7 +120,7 @@ class TestScriptedModel(UserContract):
             f"        texts = {texts!r}\n"
             "        return ChatReply(text=texts['You wrote before' in request.question])\n"
         )
-        from replay.core.safety.code_gate import code_may_run
+        from replay.core.safety.consent import code_may_run
 
         with code_may_run():
             return build_user({"llm": {"adapter": "model.py:Model", "cache": False}}, tmp_path)
@@ -200,18 +200,9 @@ async def test_the_same_run_pays_for_no_wording_again(tmp_path):
 async def test_a_run_killed_within_an_intervention_asks_and_pays_nothing_again(tmp_path):
     async with serving(GOOD) as server:
         server.hold = asyncio.Event()
-        (tmp_path / "s.yaml").write_text(yaml.safe_dump(server.scenario(tmp_path)))
-        process = await program("run", "s.yaml", cwd=tmp_path)
-        await server.reached.wait()
-        process.send_signal(signal.SIGKILL)
-        await process.wait()
-        await others_first()
-        server.hold.set()
-        server.hold = None
-        run = Run(newest_run(tmp_path / "runs"))
+        run = await killed_while_held(server, server.scenario(tmp_path), tmp_path)
         assert [record.depth for record in run.records()] == [1]
-        process = await program("resume", cwd=tmp_path)
-        assert await process.wait() == 0
+        await resume_async(run.folder)
     second = run.records()[1]
     assert (second.answer, second.exchanges, second.asks) == ("It has left our store.", 2, 2)
     assert [step.text for step in second.steps] == [ASKS_BACK, GOOD]
@@ -235,17 +226,9 @@ async def test_a_drifted_question_that_was_worded_is_not_paid_again_without_a_ca
         server.turns = [Turn(id=q, question=q, gold_answers=(gold,)) for q, gold in ALBUM]
         server.answers = {ALBUM[0][0]: "The painter Vera Holm wrote it."}
         server.hold, server.held = asyncio.Event(), held
-        (tmp_path / "s.yaml").write_text(yaml.safe_dump(server.scenario(tmp_path, cache=False)))
-        process = await program("run", "s.yaml", cwd=tmp_path)
-        await server.reached.wait()
-        process.send_signal(signal.SIGKILL)
-        await process.wait()
-        await others_first()
-        server.hold.set()
-        server.hold = None
-        process = await program("resume", cwd=tmp_path)
-        assert await process.wait() == 0
-    records = Run(newest_run(tmp_path / "runs")).records()
+        run = await killed_while_held(server, server.scenario(tmp_path, cache=False), tmp_path)
+        await resume_async(run.folder)
+    records = run.records()
     (one,) = records[1].interventions
     assert (one.occasion, one.said, one.asks, records[1].asked) == ("drifted", WORDED, 1, WORDED)
     assert one.cost_usd == pytest.approx(0.002)
@@ -261,6 +244,19 @@ async def program(*arguments, cwd):
         stdout=asyncio.subprocess.DEVNULL,
         stderr=asyncio.subprocess.DEVNULL,
     )
+
+
+async def killed_while_held(server, scenario, folder):
+    """Return the run of *scenario*, played by a process that is killed while *server* holds an answer."""
+    (folder / "s.yaml").write_text(yaml.safe_dump(scenario))
+    process = await program("run", "s.yaml", cwd=folder)
+    await server.reached.wait()
+    process.send_signal(signal.SIGKILL)
+    await process.wait()
+    await others_first()
+    server.hold.set()
+    server.hold = None
+    return Run(newest_run(folder / "runs"))
 
 
 @pytest.mark.parametrize(

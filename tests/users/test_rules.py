@@ -8,8 +8,7 @@ from replay.core.conversation import Conversation, Turn
 from replay.core.history import Exchange
 from replay.core.record import RejectedWording
 from replay.testing import UserContract, wording_request
-from replay.users.replies import unexpected_in
-from replay.users.rules import RulesUser
+from replay.users.rules import RulesUser, unexpected_in
 from replay.users.user import UserFact, facts_in, known_facts
 
 

@@ -35,9 +35,8 @@ from replay import (
 )
 from replay_adapters.chat.streamed_answer import StreamedAnswer
 from replay_adapters.http.client import StreamEnd
-from replay_adapters.http.reply import HttpReply
-from replay_adapters.json_bytes import encode_json
-from replay_adapters.rendering import rendered, request_error
+from replay_adapters.http.reply import HttpReply, encode_json
+from replay_adapters.http.request import rendered, request_error
 
 Changes = Literal["never", "with the conversation", "with the turn"]
 

@@ -31,10 +31,8 @@ from replay_adapters.chat.streamed_answer import (
     streamed_passages,
 )
 from replay_adapters.http.client import MAX_REPLY_BYTES, ClientAdapter, HttpClient, trace_headers
-from replay_adapters.http.reply import HttpReply
-from replay_adapters.json_bytes import whole_text
+from replay_adapters.http.reply import HttpReply, parse_errors_as_bad_reply, whole_text
 from replay_adapters.json_reply import ReplyPath
-from replay_adapters.reply_errors import parse_errors_as_bad_reply
 from replay_adapters.server_times import add_server_times
 from replay_adapters.setting_checks import (
     check_address,

@@ -12,9 +12,8 @@ from replay_adapters.chat.event_stream import DONE, done_has_come
 from replay_adapters.chat.streamed_answer import StreamedAnswer, decoded_events, event_of
 from replay_adapters.http.client import StreamEnd
 from replay_adapters.http.failures import stream_error
-from replay_adapters.http.reply import HttpReply
+from replay_adapters.http.reply import STUMBLES, HttpReply
 from replay_adapters.json_reply import listed, spelt_out
-from replay_adapters.reply_errors import STUMBLES
 
 
 class Delta(msgspec.Struct, gc=False):

@@ -32,8 +32,7 @@ from replay_adapters.chat.event_stream import (
     events_in,
     json_array,
 )
-from replay_adapters.http.reply import HttpReply
-from replay_adapters.json_bytes import decode_json, encode_json, whole_text
+from replay_adapters.http.reply import HttpReply, decode_json, encode_json, whole_text
 from replay_adapters.json_reply import ReplyPath
 
 HEADER = "x-litellm-response-cost"

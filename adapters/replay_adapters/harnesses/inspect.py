@@ -38,7 +38,7 @@ from replay_adapters.harnesses.inspect_messages import (
     shown_question,
     steps_in,
 )
-from replay_adapters.rendering import rendered
+from replay_adapters.http.request import rendered
 from replay_adapters.setting_checks import check_variables, replaced_system_prompts
 
 if TYPE_CHECKING:

@@ -1,1 +1,1 @@
-"""Any JSON API over HTTP, Rasa among them."""
+"""Systems behind HTTP or a WebSocket: any JSON API, Rasa, bots behind the Direct Line protocol."""

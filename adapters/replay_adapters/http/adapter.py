@@ -34,12 +34,10 @@ from replay_adapters.http.client import MAX_REPLY_BYTES, Cookies, HttpClient, St
 from replay_adapters.http.failures import stream_error
 from replay_adapters.http.oauth2 import AccessTokens, ClientCredentials
 from replay_adapters.http.polling import Poll, Poller
-from replay_adapters.http.reply import HttpReply
-from replay_adapters.http.request import FORM, Request, RequestTemplate, SessionRequest
+from replay_adapters.http.reply import HttpReply, parse_errors_as_bad_reply
+from replay_adapters.http.request import FORM, Request, RequestTemplate, SessionRequest, question_variables
 from replay_adapters.http.stream import Content, EventPaths, Format, Join
 from replay_adapters.json_reply import ReplyPath
-from replay_adapters.rendering import question_variables
-from replay_adapters.reply_errors import parse_errors_as_bad_reply
 from replay_adapters.server_times import ServerTimePaths
 from replay_adapters.setting_checks import headers_from_environment, unsent_system_prompts, uses_seed
 

@@ -21,9 +21,7 @@ from yarl import URL
 from replay import AdapterError, AdapterRefusedError, AdapterReplyError, __version__
 from replay_adapters.http.connections import StrictConnector, new_session, over_a_used_connection
 from replay_adapters.http.failures import SPELL_OUT_ADDRESS, broken, refusal
-from replay_adapters.http.redaction import Secrets, shown_url
-from replay_adapters.http.reply import HttpReply
-from replay_adapters.json_bytes import encode_json
+from replay_adapters.http.reply import HttpReply, Secrets, encode_json, shown_url
 from replay_adapters.setting_checks import check_count
 
 

@@ -16,9 +16,7 @@ from replay import (
     AdapterRefusedError,
     AdapterReplyError,
 )
-from replay_adapters.http.redaction import Secrets, excerpt, retry_after_s, shown_url
-from replay_adapters.http.reply import HttpReply
-from replay_adapters.json_bytes import encode_json
+from replay_adapters.http.reply import HttpReply, Secrets, encode_json, excerpt, retry_after_s, shown_url
 
 SPELL_OUT_ADDRESS = (aiohttp.ClientResponseError, aiohttp.InvalidURL)
 """Exceptions whose text holds the address as it was sent, with a key that may stand in it."""

@@ -19,9 +19,8 @@ from urllib.parse import quote_plus, urlencode
 
 from replay import AdapterError, AdapterRefusedError, AdapterReplyError, keep_secret
 from replay_adapters.http.client import HttpClient
-from replay_adapters.http.reply import HttpReply
+from replay_adapters.http.reply import HttpReply, parse_errors_as_bad_reply
 from replay_adapters.http.request import FORM
-from replay_adapters.reply_errors import parse_errors_as_bad_reply
 from replay_adapters.setting_checks import check_address, filled_address, from_environment
 
 _TOKEN = re.compile(r"[!-~]+(?: +[!-~]+)*")

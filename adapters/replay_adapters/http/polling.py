@@ -17,8 +17,7 @@ from urllib.parse import urljoin, urlsplit
 from msgspec.structs import replace
 
 from replay import AdapterError, AdapterRefusedError, AdapterReplyError, TextTemplate, redact
-from replay_adapters.http.redaction import retry_after_s
-from replay_adapters.http.reply import HttpReply
+from replay_adapters.http.reply import HttpReply, retry_after_s
 from replay_adapters.json_reply import ReplyPath
 from replay_adapters.setting_checks import check_seconds, check_variables, filled_address
 

@@ -23,11 +23,9 @@ from replay import (
     template_variables,
 )
 from replay_adapters.http.client import MAX_REPLY_BYTES, ClientAdapter, HttpClient, trace_headers
-from replay_adapters.http.redaction import Secrets
-from replay_adapters.http.reply import HttpReply
+from replay_adapters.http.reply import HttpReply, Secrets, parse_errors_as_bad_reply
+from replay_adapters.http.request import rendered
 from replay_adapters.json_reply import ReplyPath, with_titles
-from replay_adapters.rendering import rendered
-from replay_adapters.reply_errors import parse_errors_as_bad_reply
 from replay_adapters.setting_checks import check_address, check_variables, from_environment
 
 

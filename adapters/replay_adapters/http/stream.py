@@ -30,8 +30,7 @@ from replay_adapters.chat.streamed_answer import (
 )
 from replay_adapters.http.client import StreamEnd
 from replay_adapters.http.failures import stream_error
-from replay_adapters.http.reply import HttpReply
-from replay_adapters.json_bytes import decode_json, whole_text
+from replay_adapters.http.reply import HttpReply, decode_json, whole_text
 from replay_adapters.json_reply import ReplyPath, is_true, spelt_out
 
 Format = Literal["sse", "sse-named", "json-lines", "text"]

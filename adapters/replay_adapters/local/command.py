@@ -32,11 +32,10 @@ from replay import (
     Template,
     WireTimes,
 )
-from replay_adapters.http.reply import ReceivedText
-from replay_adapters.json_bytes import decode_json
+from replay_adapters.http.reply import ReceivedText, decode_json
+from replay_adapters.http.request import question_variables
 from replay_adapters.json_reply import ReplyPath
 from replay_adapters.local.command_process import CommandProcess, secrets_in, spawn
-from replay_adapters.rendering import question_variables
 from replay_adapters.setting_checks import (
     check_count,
     check_seconds,

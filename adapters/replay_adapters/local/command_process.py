@@ -23,8 +23,7 @@ from typing import Any
 
 from replay import AdapterConnectionError, AdapterError, AdapterReplyError
 from replay_adapters.http.connections import Incoming
-from replay_adapters.http.redaction import Secrets, excerpt
-from replay_adapters.http.reply import ReceivedText
+from replay_adapters.http.reply import ReceivedText, Secrets, excerpt
 
 STDERR_BYTES = 4096
 STDERR_LINES = 5

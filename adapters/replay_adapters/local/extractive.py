@@ -32,8 +32,14 @@ from functools import lru_cache
 from typing import Literal
 
 from replay import CANNOT_ANSWER, ChatReply, ChatRequest, Conversation, Exchange, HistoryKeeper, Passage
-from replay_adapters.local.sentence_index import SentenceIndex, index_of
-from replay_adapters.local.stems import can_answer, content_stems, leans, name_stems
+from replay_adapters.local.sentence_index import (
+    SentenceIndex,
+    can_answer,
+    content_stems,
+    index_of,
+    leans,
+    name_stems,
+)
 
 VERSION = 2
 """Raised whenever an answer could come out differently: figures in the docs are this system's."""

@@ -1,5 +1,5 @@
 """
-Asks a model, unless what it replied before is in the cache.
+Asks a model, unless what it replied before is in the cache; and what tells one model from another there.
 
 For whoever puts questions whose replies are worth keeping: judges, and the resolver and the user that ask a
 model.
@@ -8,7 +8,9 @@ model.
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
+import re
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -19,18 +21,60 @@ from weakref import WeakValueDictionary
 import msgspec
 
 from replay.core.adapter import Adapter, ChatReply, ChatRequest
+from replay.core.asking.costs import AskTally, Prices, cost_usd
 from replay.core.asking.limits import RateLimit
 from replay.core.asking.prompt import short_hash
 from replay.core.asking.retries import RetryingClient, RetryPolicy
-from replay.core.asking.tally import AskTally
 from replay.core.decoding import convert_to
 from replay.core.disk_cache import DiskCache, content_key
 from replay.core.errors import Fault, PluginError, ScenarioError
+from replay.core.lifetimes import in_thread
+from replay.core.safety.secret_detection import name_suggests_secret
 from replay.core.settings.choice import LimitSection
-from replay.core.settings.identity import identity
 from replay.core.settings.plugins import make
-from replay.core.settings.prices import Prices, cost_usd
-from replay.core.uncancellable import in_thread
+
+
+def identity(adapter: str, settings: Mapping[str, Any], folder: Path, *, whole: bool = False) -> str:
+    """
+    Return everything an adapter's replies depend on, as JSON: its name, settings and the files they name.
+
+    Secrets, headers and names of environment variables are left out by default: they decide whether there is
+    a reply, not which one.
+
+    Args:
+        adapter: The adapter's name.
+        settings: Its settings.
+        folder: The folder that relative file names start from.
+        whole: Include what is left out by default. Only for hashing, where a header may choose the model.
+    """
+    files: dict[str, str] = {}
+    kept = _plain(settings, whole)
+    for text in (adapter, *_texts(kept)):
+        path = folder / re.sub(r"(?<=\.py):.*", "", text)
+        # A local script or list of answers can change under the same name.
+        if len(text) < 1000 and "\n" not in text and path.suffix and path.is_file():
+            files[text] = hashlib.sha256(path.read_bytes()).hexdigest()
+    return json.dumps({"adapter": adapter, "settings": kept, "files": files}, sort_keys=True, default=str)
+
+
+def _plain(value: Any, whole: bool) -> Any:
+    if isinstance(value, Mapping):
+        return {str(k): _plain(v, whole) for k, v in value.items() if whole or not _is_secret(str(k))}
+    if isinstance(value, list | tuple):
+        return [_plain(item, whole) for item in value]
+    return value
+
+
+def _is_secret(name: str) -> bool:
+    return name.lower() in ("headers", "token") or name_suggests_secret(name) in ("key", "variable")
+
+
+def _texts(value: Any) -> list[str]:
+    if isinstance(value, Mapping):
+        return [text for item in value.values() for text in _texts(item)]
+    if isinstance(value, list):
+        return [text for item in value for text in _texts(item)]
+    return [str(value)] if isinstance(value, str | Path) else []
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

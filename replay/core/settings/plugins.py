@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from replay.core.errors import Fault, PluginError, PluginNotFoundError, ReplayError, ScenarioError
-from replay.core.safety.code_gate import code_forbidden, require_code_allowed
+from replay.core.safety.consent import code_forbidden, require_code_allowed
 from replay.core.settings.faults import faults_of, nearest
 from replay.core.settings.in_memory import factory_of, is_in_memory, lookup_object
 from replay.core.settings.plugin_bugs import describe_error, signature_of
@@ -68,7 +68,7 @@ def load(kind: Kind, name: str, folder: Path) -> Factory:
         PluginNotFoundError: nothing has that name.
         PluginError: the plug-in is there but importing it fails.
         CodeNotRunError: it is no entry point, and code must not run, as the scenario is only inspected
-            (``code_gate``).
+            (``core.safety.consent``).
     """
     if is_in_memory(name):
         return typing.cast(Factory, factory_of(lookup_object(name)))
@@ -103,7 +103,7 @@ def load_object(target: str, folder: Path) -> Any:
     Raises:
         PluginNotFoundError: there is no such module, file, attribute or object.
         PluginError: importing it fails.
-        CodeNotRunError: code must not run, as the scenario is only inspected (``code_gate``).
+        CodeNotRunError: code must not run, as the scenario is only inspected (``core.safety.consent``).
     """
     if is_in_memory(target):
         return lookup_object(target)

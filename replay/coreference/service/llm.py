@@ -19,15 +19,14 @@ from types import TracebackType
 from typing import Any, ClassVar, Self, TypeVar
 
 from replay.core.asking.cached import CachingClient, Model, Question, build_model
+from replay.core.asking.costs import NO_PRICES, AskTally, Prices, PriceTable
 from replay.core.asking.prompt import Prompt, PromptError, short_hash
 from replay.core.asking.retries import RetryPolicy, open_endpoints
-from replay.core.asking.tally import AskTally
 from replay.core.disk_cache import DiskCache, cache_path
 from replay.core.drift_evidence import Drift, Reading
 from replay.core.errors import AdapterError, ReadingError
 from replay.core.settings.choice import LimitSection
 from replay.core.settings.plugins import build, load
-from replay.core.settings.prices import NO_PRICES, Prices, PriceTable
 from replay.coreference.reading.resolver import Document
 from replay.coreference.service.history_budget import fit_histories
 from replay.coreference.service.llm_reply import MODE, VERSION, UnusableReplyError, drift_in, readings_in

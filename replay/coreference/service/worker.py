@@ -18,14 +18,14 @@ from typing import Any, Literal, NamedTuple, TypeVar
 
 import msgspec
 
+from replay.core.asking.costs import NO_PRICES, PriceTable
 from replay.core.decoding import decode_as
 from replay.core.disk_cache import DiskCache, cache_path, content_key
 from replay.core.drift_evidence import Drift, Reading
 from replay.core.errors import PluginError, ResolverError
-from replay.core.parent_watch import leave_with
-from replay.core.safety.code_gate import code_may_run
+from replay.core.lifetimes import leave_with
+from replay.core.safety.consent import code_may_run
 from replay.core.settings.plugins import make
-from replay.core.settings.prices import NO_PRICES, PriceTable
 from replay.coreference.reading.clusters import readings_from_clusters
 from replay.coreference.reading.resolver import Cluster, Document, MentionReader, Resolver
 from replay.coreference.service.packing import Packer

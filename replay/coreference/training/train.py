@@ -18,7 +18,7 @@ cores. ``--further FOLDER`` begins with the weights there instead, for one cours
 ``--without`` leaves out a part, to see what it is worth: ``pretrained``, ``dialogues``, ``exchanges``,
 ``silver`` or ``pairs``. The weights are under CC BY-SA 4.0 (``reading/weights/WEIGHTS.LICENSE.txt``). After
 training, raise ``VERSION`` in ``replay/coreference/reading/embedded.py`` and
-``replay/coreference/verdict/strict.py``, and ``SUBSTITUTION_VERSION`` in ``replay/policies/rewriter.py``.
+``replay/coreference/verdict/strict.py``, and ``SUBSTITUTION_VERSION`` in ``replay/policies/rewrite.py``.
 """
 
 from __future__ import annotations

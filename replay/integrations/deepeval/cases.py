@@ -1,20 +1,27 @@
 """
-Plays of a run as ``ConversationalTestCase``s, and DeepEval's conversations as ours.
+Plays of a run as ``ConversationalTestCase``s, DeepEval's conversations as ours, and its metrics as scorers.
 
 A case holds what was really asked and answered, and what is known of it. Its metadata are JSON values, so
-that DeepEval can save the cases and read them again. Its judges aren't shown them.
+that DeepEval can save the cases and read them again. Its judges aren't shown them. Its metrics of single
+turns are scorers of a run, so that their numbers are grouped by depth.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from importlib.metadata import version
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from deepeval.dataset import ConversationalGolden
-from deepeval.test_case import ConversationalTestCase, ToolCall, Turn
+from deepeval.errors import MissingTestCaseParamsError
+from deepeval.metrics import BaseMetric
+from deepeval.metrics.utils import copy_metrics
+from deepeval.test_case import ConversationalTestCase, LLMTestCase, ToolCall, Turn
 from msgspec.structs import replace
 
 from replay.core.conversation import Conversation, Turn as RecordedTurn, UserGoal
@@ -26,6 +33,7 @@ from replay.datasets.chat_log import ChatLogParser, ParsedMessage
 from replay.datasets.data_file import SourceLocation
 from replay.report.drift_text import why_invalid
 from replay.results.run import Run
+from replay.scorers.reference_score import mean, why_unanswered
 from replay.scorers.scorer import Unscored
 from replay.statistics.score_column import ScoreColumn
 
@@ -82,16 +90,16 @@ def _case(
             *(turn for one in talk.turns[: talk.asked_from - 1] for turn in _recorded(one)),
             *(turn for one, known in zip(records, facts, strict=True) for turn in _played(one, known)),
         ],
-        scenario=without_pictures(
+        scenario=_without_pictures(
             goal.wants or talk.metadata.get("scenario") or join_texts((talk.title, talk.section))
         )
         or None,
-        expected_outcome=without_pictures(
+        expected_outcome=_without_pictures(
             goal.reached_when or talk.metadata.get("expected_outcome") or outcome
         )
         or None,
         chatbot_role=join_texts(one.text for one in instructions(talk.turns[0].asked_with)) or None,
-        context=[without_pictures(passage.text) for passage in talk.passages] or None,
+        context=[_without_pictures(passage.text) for passage in talk.passages] or None,
         metadata={
             "system": first.system,
             "policy": first.policy,
@@ -155,18 +163,18 @@ def turn_facts(records: Sequence[TurnRecord], scores: Mapping[str, ScoreColumn])
 
 
 def _recorded(turn: RecordedTurn) -> Iterator[Turn]:
-    yield Turn(role="user", content=without_pictures(turn.question))
+    yield Turn(role="user", content=_without_pictures(turn.question))
     if turn.gold_answer is not None:
-        yield Turn(role="assistant", content=without_pictures(turn.gold_answer))
+        yield Turn(role="assistant", content=_without_pictures(turn.gold_answer))
 
 
 def _played(record: TurnRecord, facts: dict[str, Any]) -> Iterator[Turn]:
     if record.outcome == "skipped":
         return
-    yield Turn(role="user", content=without_pictures(record.asked))
+    yield Turn(role="user", content=_without_pictures(record.asked))
     yield Turn(
         role="assistant",
-        content=without_pictures(record.answer or ""),
+        content=_without_pictures(record.answer or ""),
         latency_ms=None if record.timing is None else 1000 * record.timing.latency_s,
         retrieval_context=retrieved(record),
         tools_called=tool_calls(record) or None,
@@ -176,10 +184,10 @@ def _played(record: TurnRecord, facts: dict[str, Any]) -> Iterator[Turn]:
 
 def retrieved(record: TurnRecord) -> list[str] | None:
     """Return the passages that the system says it retrieved, best first."""
-    return [without_pictures(passage.text) for passage in record.passages] or None
+    return [_without_pictures(passage.text) for passage in record.passages] or None
 
 
-def without_pictures(text: str) -> str:
+def _without_pictures(text: str) -> str:
     """
     Return *text* without DeepEval's mark of a picture: it would send judges whatever file an answer names.
     """
@@ -305,3 +313,66 @@ def _talk(one: ConversationalGolden | ConversationalTestCase, other_name: str) -
     own = story.conversation(name, known, SourceLocation(path=HERE))
     turns = (replace(turn, gold_answers=gold.get(depth, ())) for depth, turn in enumerate(own.turns, 1))
     return ImportedConversation(own, replace(own, turns=tuple(turns)))
+
+
+@dataclass(frozen=True)
+class DeepEvalScorer:
+    """
+    Scores each turn with *metric*: the question as it was asked, the answer, the first gold answer, the
+    passages that were retrieved and the tools that were called. No such metric is shown the history.
+
+    Raises:
+        TypeError: *metric* judges whole conversations.
+    """
+
+    metric: Any
+    at_once: int = 8
+    """Turns that are measured side by side."""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.metric, BaseMetric):
+            name = type(self.metric).__name__
+            raise TypeError(
+                f"{name} is no metric of single turns (BaseMetric); for one of conversations write "
+                f"deepeval.evaluate(as_test_cases(run), [{name}(...)])"
+            )
+
+    is_mean = True
+
+    def check_installed(self) -> None:
+        """It is; and a scorer with this method isn't tried with made-up turns, which would ask a judge."""
+
+    def observe(self, records: Sequence[TurnRecord]) -> list[float | Unscored]:
+        """
+        Return a score for each record with an answer; none where the metric misses something, as a gold
+        answer, or fails: as of our own judges, what was asked of the others is not lost for it.
+        """
+        with ThreadPoolExecutor(self.at_once) as threads:
+            return list(threads.map(self._measured, records))
+
+    def combine(self, observed: Iterable[float]) -> float:
+        return mean(observed)
+
+    @property
+    def signature(self) -> str:
+        model = self.metric.evaluation_model or "none"
+        return f"deepeval:{type(self.metric).__name__}|model:{model}|deepeval:{version('deepeval')}"
+
+    def _measured(self, record: TurnRecord) -> float | Unscored:
+        if (why := why_unanswered(record)) is not None:
+            return why
+        case = LLMTestCase(
+            name=f"{record.conversation}, depth {record.depth}",
+            input=_without_pictures(record.asked),
+            actual_output=_without_pictures(record.answer or ""),
+            expected_output=next(map(_without_pictures, record.gold_answers), None),
+            retrieval_context=retrieved(record),
+            tools_called=tool_calls(record),
+        )
+        (metric,) = copy_metrics([self.metric])  # or turns that are measured at once would share one's state
+        try:
+            return float(metric.measure(case, _show_indicator=False))
+        except MissingTestCaseParamsError as error:
+            return Unscored(reason=str(error))
+        except Exception as error:  # noqa: BLE001 - anybody's metric, and any model's library below it
+            return Unscored(reason=f"the metric failed: {type(error).__name__}: {error}")

@@ -24,11 +24,11 @@ from inspect_ai.util import span
 
 from replay.core.asking.retries import RetryPolicy
 from replay.core.errors import PluginError, ReplayError
-from replay.core.safety.code_gate import code_may_run
+from replay.core.safety.consent import code_may_run
 from replay.play.play import Play
 from replay.play.player import Player, PlayOptions
 from replay.policies.policy import Reacting, reacting
-from replay.policies.rewriter import opened
+from replay.policies.rewrite import opened
 
 if TYPE_CHECKING:
     from inspect_ai.model import ChatMessage

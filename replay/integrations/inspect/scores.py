@@ -99,7 +99,7 @@ def _number(scores: Sequence[SampleScore], depth: int | None) -> tuple[float | N
 
 def _built(spec: Mapping[str, Any] | None) -> Any:
     """Return the scorer that *spec* describes; that of checks for None."""
-    from replay.core.safety.code_gate import code_may_run
+    from replay.core.safety.consent import code_may_run
     from replay.results.scoring import build_scorers
     from replay.scorers.scorer import SHARE
     from replay.scorers.stored_scorer import StoredScorer
@@ -229,7 +229,7 @@ def depth_table(
     """
     from msgspec.structs import replace
 
-    from replay.core.safety.code_gate import code_may_run
+    from replay.core.safety.consent import code_may_run
     from replay.core.settings.choice import read_choice
     from replay.results.scoring import build_scorers
     from replay.statistics import depth_table as tables

@@ -11,9 +11,9 @@ from contextlib import AsyncExitStack
 
 from replay.core.adapter import ChatReply
 from replay.core.asking.cached import Model, question_key, read_reply
+from replay.core.asking.costs import CHARACTERS_PER_TOKEN, AskTally, CostEstimate
 from replay.core.asking.prompt import PromptError
 from replay.core.asking.retries import open_endpoints
-from replay.core.asking.tally import CHARACTERS_PER_TOKEN, AskTally, CostEstimate
 from replay.core.conversation import Conversation
 from replay.core.disk_cache import DiskCache
 from replay.core.errors import AdapterError

@@ -14,14 +14,13 @@ from typing import Any
 
 from replay.core.adapter import ChatReply
 from replay.core.asking.cached import CachingClient, Model, Question
+from replay.core.asking.costs import AskTally, cost_usd
 from replay.core.asking.prompt import PromptError, short_hash
 from replay.core.asking.retries import RetryPolicy
-from replay.core.asking.tally import AskTally
 from replay.core.disk_cache import DiskCache
 from replay.core.errors import AdapterError
 from replay.core.record import Usage
 from replay.core.settings.plugin_bugs import attributed_to
-from replay.core.settings.prices import cost_usd
 from replay.scorers.judges.judge import Case, Judge, Opinion, Output, UnfitVoterError, Value, Voting
 from replay.scorers.scorer import Unscored
 

@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from replay.core.asking.tally import AskTally
+from replay.core.asking.costs import AskTally
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,8 +12,7 @@ from jinja2 import Environment
 from replay.core.terminal import clip
 from replay.study.steps import Index, Passages, Transcript
 from replay.web.app import content_policy, stamp_of
-from replay.web.pages import STATIC, make_environment
-from replay.web.word_diff import differing
+from replay.web.pages import STATIC, differing, make_environment
 
 FOLDER = Path(__file__).resolve().parent
 _FILES = {

@@ -24,10 +24,10 @@ from replay.core.asking.retries import RetryingClient, open_endpoints, open_sess
 from replay.core.conversation import Conversation
 from replay.core.errors import AdapterError, AdapterReplyError, InputError, ScenarioError
 from replay.core.history import Exchange
+from replay.core.lifetimes import in_thread
 from replay.core.record import Outcome
 from replay.core.safety.redaction import redact_error
 from replay.core.settings.plugin_bugs import describe_error
-from replay.core.uncancellable import in_thread
 from replay.play.play import System
 from replay.scenario.part_builder import PartBuilder
 from replay.scenario.reading import add_lines

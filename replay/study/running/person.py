@@ -19,8 +19,8 @@ from typing import Self
 
 from replay.core.asking.prompt import short_hash
 from replay.core.errors import InputError, RunStoppedError
+from replay.core.lifetimes import in_thread
 from replay.core.logs import log_event
-from replay.core.uncancellable import in_thread
 from replay.study.presets.wording import TURN, WordingStudy, WordingTask
 from replay.study.running.participation import phase_of
 from replay.study.running.start import find_study, open_study

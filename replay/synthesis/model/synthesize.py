@@ -13,8 +13,8 @@ from typing import Literal
 import msgspec
 
 from replay.core.asking.cached import Model
+from replay.core.asking.costs import CHARACTERS_PER_TOKEN, AskTally, CostEstimate
 from replay.core.asking.retries import open_endpoints
-from replay.core.asking.tally import CHARACTERS_PER_TOKEN, AskTally, CostEstimate
 from replay.core.conversation import Conversation
 from replay.core.disk_cache import cache_path
 from replay.core.errors import DatasetError, InputError

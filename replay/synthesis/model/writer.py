@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from replay.core.asking.cached import CachingClient, Model, Question, question_key, read_reply
+from replay.core.asking.costs import AskTally
 from replay.core.asking.prompt import Prompt, first_object, json_problem
 from replay.core.asking.retries import RetryPolicy
-from replay.core.asking.tally import AskTally
 from replay.core.disk_cache import DiskCache
 
 PATIENCE = RetryPolicy(timeout_s=120.0, attempts=3, retry_budget_s=120.0)

@@ -15,9 +15,9 @@ from functools import partial
 from typing import Any
 
 from replay.core.errors import ReplayError, RunStoppedError
+from replay.core.lifetimes import in_thread
 from replay.core.load_record import ClockOffset
 from replay.core.logs import LOGGER, log_event
-from replay.core.uncancellable import in_thread
 from replay.play.event_loop import first_failure, gather_or_cancel
 from replay.scenario.assembly import Assembly
 from replay.scenario.sections import ClusterSection

@@ -12,8 +12,7 @@ from hypothesis import given, strategies as st
 
 from replay import AdapterReplyError, ChatRequest, Message, ToolCall
 from replay_adapters.chat.streamed_answer import CallPieces
-from replay_adapters.http.redaction import Secrets
-from replay_adapters.http.reply import HttpReply
+from replay_adapters.http.reply import HttpReply, Secrets
 from tests.adapters.asking import FIRST as REQUEST
 from tests.adapters.chat.speaking import (
     APIS,

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from replay_adapters.harnesses.batches import Batches
+from replay_adapters.harnesses.lm_eval import Batches
 from tests.waiting import others_first, until_async
 
 NEVER_S = 3600.0

@@ -26,7 +26,7 @@ from replay import (
     Usage,
 )
 from replay.core.asking.retries import RetryPolicy
-from replay.core.safety.code_gate import code_may_run
+from replay.core.safety.consent import code_may_run
 from replay.play.tool_results import ANY, ListedResult, ListedResults, Tools
 from replay.policies.recorded import GoldPolicy
 from replay.testing import FAIL, HANG, AdapterContract, entered, play

@@ -20,7 +20,7 @@ from replay import (
     AdapterReplyError,
 )
 from replay_adapters.http.client import HttpClient, StreamEnd
-from replay_adapters.http.redaction import Secrets, excerpt, retry_after_s, shown_url
+from replay_adapters.http.reply import Secrets, excerpt, retry_after_s, shown_url
 from tests.adapters.servers import answering, http, listening, playing, unused_address
 from tests.waiting import PATIENCE_S, others_first
 

@@ -18,7 +18,7 @@ from replay import (
     ChatReply,
 )
 from replay.core.asking.retries import RetryingClient, RetryPolicy
-from replay.core.safety.host_consent import hosts_to_confirm
+from replay.core.safety.consent import hosts_to_confirm
 from replay.testing import HANG
 from replay_adapters.http import adapter as session_module
 from replay_adapters.http.adapter import HttpAdapter

@@ -13,8 +13,14 @@ from hypothesis import given, settings, strategies as st
 from replay import CANNOT_ANSWER, ChatReply, ChatRequest, Conversation, Exchange, Passage
 from replay.testing import AdapterContract
 from replay_adapters.local.extractive import ExtractiveAdapter
-from replay_adapters.local.sentence_index import index_of, split_sentences
-from replay_adapters.local.stems import can_answer, content_stems, leans, stem
+from replay_adapters.local.sentence_index import (
+    can_answer,
+    content_stems,
+    index_of,
+    leans,
+    split_sentences,
+    stem,
+)
 from tests.data_tables import from_table
 
 TEXTS = (

@@ -16,8 +16,7 @@ from jinja2 import StrictUndefined
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from replay.core.adapter import ChatRequest
-from replay.core.asking.template_variables import template_variables
-from replay.core.asking.templating import Template, TextTemplate
+from replay.core.asking.templating import Template, TextTemplate, template_variables
 from replay.core.conversation import Conversation, Passage, Turn
 from replay.core.history import Exchange
 from replay.core.message import Message, ToolCall

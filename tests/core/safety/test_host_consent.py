@@ -9,7 +9,7 @@ from hypothesis import given, strategies as st
 from yarl import URL
 
 from replay.core.errors import InputError
-from replay.core.safety.host_consent import addresses_of, canonical, check_confirmed, hosts_to_confirm
+from replay.core.safety.consent import addresses_of, canonical, check_confirmed, hosts_to_confirm
 from tests.data_tables import from_table
 
 NAMES = {

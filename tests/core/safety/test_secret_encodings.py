@@ -22,8 +22,8 @@ from replay.core.safety import redaction
 from replay.core.safety.redaction import keep_secret, redact, redact_error, redact_pieces
 from replay_adapters.http.adapter import HttpAdapter
 from replay_adapters.http.polling import Poll
-from replay_adapters.http.redaction import EXAMINED
-from replay_adapters.websocket.adapter import WebSocketAdapter
+from replay_adapters.http.reply import EXAMINED
+from replay_adapters.http.websocket import WebSocketAdapter
 from tests.adapters.servers import answering, delta, event, playing
 
 KEY = "k7/q-Zq9+8Xw2=Lm4&Kb<%21>"

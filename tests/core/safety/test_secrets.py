@@ -18,8 +18,8 @@ from replay.scenario.reading import parse_scenario
 from replay_adapters.chat.openai import OpenAIAdapter
 from replay_adapters.http.adapter import HttpAdapter
 from replay_adapters.http.polling import Poll
+from replay_adapters.http.websocket import WebSocketAdapter
 from replay_adapters.setting_checks import from_environment
-from replay_adapters.websocket.adapter import WebSocketAdapter
 from tests.adapters.servers import answering
 
 DRAWN = "q7Rt2vXw9LmZ4kBn8Ys3"

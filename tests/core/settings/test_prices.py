@@ -10,7 +10,7 @@ import pytest
 from aiohttp import web
 
 from replay import ChatReply, Run, ScenarioError, Usage, run_async
-from replay.core.settings.prices import Prices, PriceTable, cost_usd, read_price_table
+from replay.core.asking.costs import Prices, PriceTable, cost_usd, read_price_table
 from replay.scenario.assembly import assemble
 from replay.scenario.reading import parse_scenario
 from tests.adapters.servers import answering

@@ -9,9 +9,9 @@ from dataclasses import replace
 import numpy
 import pytest
 
+from replay.core.asking.costs import Prices, PriceTable
 from replay.core.errors import PluginError, ReadingError, ResolverError, ScenarioError
 from replay.core.history import Exchange, PlayedTurn
-from replay.core.settings.prices import Prices, PriceTable
 from replay.coreference import load
 from replay.coreference.drift import DriftDetector
 from replay.coreference.reading.resolver import Document

@@ -9,7 +9,7 @@ from replay.core.message import Message, ToolCall
 from replay.core.record import TurnRecord
 from replay.scorers.checks.check import CheckInput, CheckOutcome, Verdicts
 from replay.scorers.checks.kinds import check_of
-from replay.testing.turns import turn
+from replay.testing.cases import turn
 
 
 def look(kind: str, value: Any, *answers: str, **more: Any) -> CheckOutcome:

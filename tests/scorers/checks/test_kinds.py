@@ -22,7 +22,7 @@ from replay.scorers.checks import texts
 from replay.scorers.checks.check import CheckOutcome
 from replay.scorers.checks.kinds import BadExpectationError, check_of
 from replay.scorers.scorer import CheckedScorer
-from replay.testing.turns import turn
+from replay.testing.cases import turn
 from tests.data_tables import from_table
 from tests.scorers.checks.looking import calling, look, look_at
 from tests.scorers.turns import INVALID, NOT_JUDGED, VALID

@@ -24,7 +24,7 @@ from replay.scorers.judges.turn_items import (
     ContextRecallJudge,
     FaithfulnessJudge,
 )
-from replay.testing.turns import turn
+from replay.testing.cases import turn
 
 SAID = (
     ("I'm Ann and my parcel 77 is late.", "Sorry, Ann. Which parcel is it?"),

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from replay.core.asking.tally import AskTally
+from replay.core.asking.costs import AskTally
 from replay.core.settings.choice import Choice
 from replay.scenario.judge_section import build_panel
 from replay.scenario.part_builder import PartBuilder
 from replay.scorers.judges.judge import Case
 from replay.scorers.judges.judging import judge_all, ready_cases
 from replay.scorers.judges.panel import Panel, Verdict
-from replay.testing.judge_case import ANSWERS, TALK, case, records
+from replay.testing.cases import ANSWERS, TALK, case, records
 
 __all__ = ["ANSWERS", "TALK", "case", "judge", "panel", "records"]
 

@@ -9,13 +9,12 @@ import msgspec
 import pytest
 
 from replay.core.adapter import ChatReply, TokenLogprobs, WireTimes
-from replay.core.asking.cached import Model, question_key
+from replay.core.asking.cached import Model, identity, question_key
+from replay.core.asking.costs import AskTally
 from replay.core.asking.prompt import short_hash
 from replay.core.asking.retries import RetryPolicy
-from replay.core.asking.tally import AskTally
 from replay.core.disk_cache import DiskCache
 from replay.core.record import Usage
-from replay.core.settings.identity import identity
 from replay.scorers.judges.panel import Asker, VoterAsk, sample_name
 from tests.data_tables import from_table
 from tests.scorers.judges.samples import case, judge, panel

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from replay.core.asking.tally import AskTally
+from replay.core.asking.costs import AskTally
 from replay.scorers.judges.judging import judge_all
 from replay.scorers.scorer import Unscored
 from tests.scorers.judges.samples import case, judge, panel

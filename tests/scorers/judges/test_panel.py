@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from replay.core.adapter import ChatReply
-from replay.core.asking.tally import AskTally
+from replay.core.asking.costs import AskTally
 from replay.core.errors import AdapterTimeoutError
 from replay.core.record import Usage
 from replay.scorers.judges.judging import cases, estimate

@@ -8,7 +8,7 @@ import pytest
 from replay.core.errors import InputError
 from replay.study.results import Results
 from replay.study.running.numbers import study_numbers
-from replay.testing.turns import turn
+from replay.testing.cases import turn
 from tests.study.made_up import NOBODY, a_study, rated
 from tests.study.running.test_numbers import column_of, table
 

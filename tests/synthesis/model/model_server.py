@@ -11,7 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from replay.core.asking.cached import Model, build_model
-from replay.core.settings.prices import Prices
+from replay.core.asking.costs import Prices
 
 _ANIMALS = ("heron", "otter", "badger", "falcon", "beaver", "marten", "stoat", "lizard", "salmon", "plover")
 SENTENCES = [

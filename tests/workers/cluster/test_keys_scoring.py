@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from replay.core.safety.code_gate import code_may_run
+from replay.core.safety.consent import code_may_run
 from replay.results.scoring import score_into
 from replay.scenario.sections import ClusterSection
 from replay.store.store import RunStore

@@ -15,7 +15,7 @@ from math import inf
 import pytest
 
 from replay.core.errors import InputError
-from replay.core.uncancellable import in_thread
+from replay.core.lifetimes import in_thread
 from replay.report.notes import notes
 from replay.workers.cluster import actor_pool
 from replay.workers.cluster.ray_cluster import ClusterNode, distributions, installed_versions

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from replay.core.errors import PluginError, RunStoppedError
-from replay.core.safety.code_gate import code_may_run
+from replay.core.safety.consent import code_may_run
 from replay.core.settings.choice import Choice
 from replay.results.remote_scoring import WAITING
 from replay.results.run import Run

@@ -1,1 +1,0 @@
-"""Bots behind the Direct Line protocol."""

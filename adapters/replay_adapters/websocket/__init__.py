@@ -1,1 +1,0 @@
-"""Systems that talk over a WebSocket."""

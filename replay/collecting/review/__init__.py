@@ -1,1 +1,0 @@
-"""A suite looked through in a browser."""
