@@ -30,7 +30,7 @@ from replay.statistics.repeats import RepeatNumbers, SameAnswers, repeat_numbers
 from replay.statistics.run_numbers import WordingAgreement
 from replay.statistics.score_column import ScoreColumn
 from replay.store import schema
-from replay.store.late_drift import count_turns, verdicts_under
+from replay.store.numbers import count_turns, verdicts_under
 from replay.store.page_queries import RunBrowser
 from replay.store.reader import RunReader
 from replay.store.store import RunStore

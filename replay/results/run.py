@@ -24,9 +24,8 @@ from replay.results.versions import played_by, version_signatures
 from replay.scenario.reading import ScenarioFile, parse_scenario
 from replay.scorers.scorer import Scorer
 from replay.store.reader import DATABASE
-from replay.store.rows import StoredVerdict
+from replay.store.rows import StoredVerdict, SupersededTurn
 from replay.store.store import RunStore
-from replay.store.superseding import SupersededTurn
 
 if TYPE_CHECKING:
     import pandas as pd
