@@ -16,6 +16,7 @@ from replay.report.run_document import failures_sections
 from replay.report.run_tables import percent
 from replay.statistics.failure_reasons import FailureReason
 from replay.statistics.interval import METHOD_NAMES
+from replay.statistics.load.load_cell import asks_needed
 from replay.statistics.load.load_findings import (
     FEWEST_TURNS,
     LevelComparison,
@@ -25,7 +26,6 @@ from replay.statistics.load.load_findings import (
 )
 from replay.statistics.load.load_level import LevelSummary
 from replay.statistics.load.load_summary import DriftShare, Knee, LoadSummary
-from replay.statistics.load.percentiles import asks_needed
 
 MOST_NOTES = 4
 """Of a kind, in one screen."""

@@ -8,11 +8,10 @@ from replay.report.columns import NONE, Layout, TextColumn, column, score_cells,
 from replay.report.run_tables import percent
 from replay.report.trends import MOST, sparkline
 from replay.scorers.scorer import SHARE
-from replay.statistics.load.load_cell import LoadCell
+from replay.statistics.load.asks import TimeSeries
+from replay.statistics.load.load_cell import LoadCell, Percentiles
 from replay.statistics.load.load_level import GroupLoad, LevelSummary
 from replay.statistics.load.load_summary import LoadSummary
-from replay.statistics.load.percentiles import Percentiles
-from replay.statistics.load.time_series import TimeSeries
 
 KINDS: tuple[tuple[str, Callable[[LoadCell], Percentiles | None]], ...] = (
     ("latency", lambda cell: cell.latency),

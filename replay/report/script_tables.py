@@ -15,8 +15,15 @@ from replay.report.findings import MOST_TURNS
 from replay.report.numbers import count_text
 from replay.report.printing import shorten
 from replay.scorers.scorer import SHARE
-from replay.statistics.recorded import VERDICTS, RecordedNumbers, RecordedRow, RecordedTurn, WorseLimit
-from replay.statistics.script_survival import ScriptSurvival, SurvivalRow
+from replay.statistics.recorded import (
+    VERDICTS,
+    RecordedNumbers,
+    RecordedRow,
+    RecordedTurn,
+    ScriptSurvival,
+    SurvivalRow,
+    WorseLimit,
+)
 from replay.statistics.users import ENDINGS, OCCASIONS, Control, GroupInterventions, GroupSimulations
 
 SURVIVAL_TITLE = "Script survival"

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from replay.core.errors import InputError
-from replay.report.pairing import pair_groups, select_groups
 from replay.results.run import Run
+from replay.statistics.group import pair_groups, select_groups
 from replay.statistics.interval import IntervalMethod
 from replay.store.reader import DATABASE
 

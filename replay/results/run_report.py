@@ -32,10 +32,9 @@ from replay.statistics.failure_reasons import FailureReason
 from replay.statistics.group import Group
 from replay.statistics.interval import IntervalMethod
 from replay.statistics.paired import policy_gaps
-from replay.statistics.recorded import count_recorded
+from replay.statistics.recorded import count_recorded, script_survival
 from replay.statistics.run_numbers import Report, hidden_points
 from replay.statistics.score_column import ScoreColumn
-from replay.statistics.script_survival import script_survival
 from replay.statistics.server_times import ServerTimedTurn, count_server_times
 from replay.statistics.turn_groups import turn_groups
 from replay.statistics.users import Control, count_interventions, count_simulations

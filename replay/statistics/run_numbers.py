@@ -26,10 +26,9 @@ from replay.statistics.failure_reasons import FailureReason
 from replay.statistics.group import Group
 from replay.statistics.paired import PairedDifference, policy_gaps
 from replay.statistics.people import HumanScores
-from replay.statistics.recorded import RecordedNumbers
+from replay.statistics.recorded import RecordedNumbers, ScriptSurvival
 from replay.statistics.repeats import RepeatNumbers
 from replay.statistics.score_column import ScoreColumn
-from replay.statistics.script_survival import ScriptSurvival
 from replay.statistics.server_times import GroupServerTimes
 from replay.statistics.turn_groups import TurnGroups
 from replay.statistics.users import GroupInterventions, GroupSimulations

@@ -15,9 +15,9 @@ from replay.report.compare_document import holm_note
 from replay.report.depth_charts import difference_chart
 from replay.report.notes import HAVE
 from replay.report.numbers import count_text
-from replay.report.pairing import pair_groups
 from replay.statistics.checks import ChangedCheck
 from replay.statistics.comparison import Comparison, ComparisonSettings, Flip
+from replay.statistics.group import pair_groups
 from replay.statistics.run_comparison import ComparedPair, ComparisonReport, ScoredRun, comparison_report
 
 MOST_FLIPS = 100

@@ -40,8 +40,8 @@ from replay.report.script_tables import SURVIVAL_NOTE, SURVIVAL_TITLE
 from replay.scorers.scorer import SHARE
 from replay.statistics.group import Group, groups_in_order
 from replay.statistics.pass_curves import PassCurve
+from replay.statistics.recorded import ScriptSurvival
 from replay.statistics.repeats import RepeatNumbers
-from replay.statistics.script_survival import ScriptSurvival
 from replay.statistics.server_times import GroupServerTimes, ServerTimesRow
 from replay.viewer.assertions_view import ChecksByDepth, checks_by_depth
 from replay.viewer.run_numbers import BrokenRule, RunNumbers

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from replay.statistics.bootstrap import (
+from replay.statistics.interval import Interval, interval
+from replay.statistics.resampling import (
     WeightBlocks,
     cluster_bootstrap,
     cluster_weights,
     resampled_means,
 )
-from replay.statistics.interval import Interval, interval
 
 
 @given(st.integers(0, 30), st.integers(0, 20), st.integers(0, 2**32))
@@ -35,7 +35,7 @@ def test_negative_sizes_are_refused():
 
 @pytest.mark.parametrize(("block", "looks"), [(70, 5), (330, 1)])
 def test_weights_in_blocks_are_the_weights_at_once_at_every_look(monkeypatch, block, looks):
-    monkeypatch.setattr("replay.statistics.bootstrap.BLOCK", block)
+    monkeypatch.setattr("replay.statistics.resampling.BLOCK", block)
     blocks = WeightBlocks(10, resamples=33, seed=9)
 
     for _ in range(2):
@@ -115,13 +115,13 @@ def test_no_clusters_and_no_resamples_are_no_mistake():
 
 @pytest.mark.parametrize(("block", "rows"), [(25, [2] * 16 + [1]), (9, [1] * 33), (10, [1] * 33)])
 def test_a_block_holds_as_many_rows_as_fit_and_at_least_one(monkeypatch, block, rows):
-    monkeypatch.setattr("replay.statistics.bootstrap.BLOCK", block)
+    monkeypatch.setattr("replay.statistics.resampling.BLOCK", block)
 
     assert [len(some) for some in WeightBlocks(10, resamples=33, seed=9)] == rows
 
 
 def test_weights_that_fit_are_drawn_once(monkeypatch):
-    monkeypatch.setattr("replay.statistics.bootstrap.BLOCK", 330)
+    monkeypatch.setattr("replay.statistics.resampling.BLOCK", 330)
     blocks = WeightBlocks(10, resamples=33, seed=9)
 
     assert next(iter(blocks)) is next(iter(blocks))
