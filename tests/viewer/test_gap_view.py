@@ -7,7 +7,7 @@ import pytest
 from replay.results.run import Run
 from replay.statistics.attribution import Attribution, AttributionPart, GapByVerdict
 from replay.store.page_queries import RunBrowser
-from replay.viewer.gap_view import (
+from replay.viewer.difference_views import (
     attribution_sentence,
     gap_view,
     missing_policies,
