@@ -17,7 +17,6 @@ import numpy as np
 
 from replay.core.errors import InputError
 from replay.core.record import TurnRecord
-from replay.report.columns import IntervalValue
 from replay.report.drawing import (
     COLOURS,
     GREY,
@@ -37,6 +36,7 @@ from replay.report.drawing import (
     plain,
     zero_line,
 )
+from replay.report.printing import IntervalValue
 from replay.scorers.operational import Measure, read_measure
 from replay.scorers.scorer import SHARE
 from replay.statistics.depth_table import FEW_CONVERSATIONS

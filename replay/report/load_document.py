@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator, Sequence
 
 from replay.core.load_record import ObjectiveResult
 from replay.report import load_tables
-from replay.report.columns import NONE, Layout, TextColumn
 from replay.report.document import ItemList, Paragraph, ReportDocument, ReportSection, Table, notes_section
 from replay.report.numbers import count_text
+from replay.report.printing import NONE, Layout, TextColumn
 from replay.report.run_document import failures_sections
 from replay.report.run_tables import percent
 from replay.statistics.failure_reasons import FailureReason

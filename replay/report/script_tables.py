@@ -9,11 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
 from replay.core.record import TurnRecord
-from replay.report.columns import LAYOUTS, Layout, TextColumn, column, depth_column, score_column
 from replay.report.document import Block, Cases, CaseText, ItemList, ReportSection, Table
 from replay.report.findings import MOST_TURNS
 from replay.report.numbers import count_text
-from replay.report.printing import shorten
+from replay.report.printing import LAYOUTS, Layout, TextColumn, column, depth_column, score_column, shorten
 from replay.scorers.scorer import SHARE
 from replay.statistics.recorded import (
     VERDICTS,

@@ -32,9 +32,9 @@ from replay.report.charts import (
     variant,
     with_bands_note,
 )
-from replay.report.columns import LAYOUTS, TextColumn
 from replay.report.depth_charts import MOST_DEPTHS, deepest, latency_charts, question_chart, score_chart
 from replay.report.numbers import count_text, duration, number, with_unit
+from replay.report.printing import LAYOUTS, TextColumn
 from replay.report.run_tables import turn_group_columns
 from replay.report.script_tables import SURVIVAL_NOTE, SURVIVAL_TITLE
 from replay.scorers.scorer import SHARE

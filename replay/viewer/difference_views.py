@@ -12,11 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from replay.core.errors import InputError
-from replay.report.charts import (
-    Chart,
-    Switches,
-    switches,
-)
+from replay.report.charts import Chart, Switches, switches
 from replay.report.compare_document import HOLM_BESIDE_INTERVAL, holm_note
 from replay.report.depth_charts import difference_chart, gap_chart
 from replay.report.notes import HAVE, hidden_sentences

@@ -17,7 +17,7 @@ from replay.core.drift_evidence import Drift
 from replay.core.message import Message, ToolCall
 from replay.core.record import Intervention, TurnRecord
 from replay.core.terminal import ClippedText, clip
-from replay.report.drift_text import MentionView, mention_views, short, why_invalid
+from replay.report.findings import MentionView, mention_views, short, why_invalid
 from replay.report.numbers import NONE, duration, number, usd
 from replay.statistics.recorded import VERDICTS, RecordedNumbers, RecordedRow, RecordedTurn, RecordedVerdict
 from replay.statistics.users import OCCASIONS

@@ -18,12 +18,12 @@ import pytest
 from rich.console import Console
 
 from replay.report import markdown, notebook, text
-from replay.report.columns import TextColumn, Value, score_cells, table_lines
 from replay.report.document import ItemList, ReportSection, notes_section, with_remarks
 from replay.report.export import report_json
 from replay.report.markdown import markdown_report
 from replay.report.notes import conclusions, hidden_sentences, wording_sentences
 from replay.report.numbers import count_text
+from replay.report.printing import TextColumn, Value, score_cells, table_lines
 from replay.report.run_document import run_document
 from replay.report.run_tables import displayed_ks
 from replay.report.text import print_report

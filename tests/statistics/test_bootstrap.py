@@ -5,12 +5,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from replay.statistics.interval import Interval, interval
-from replay.statistics.resampling import (
-    WeightBlocks,
-    cluster_bootstrap,
-    cluster_weights,
-    resampled_means,
-)
+from replay.statistics.resampling import WeightBlocks, cluster_bootstrap, cluster_weights, resampled_means
 
 
 @given(st.integers(0, 30), st.integers(0, 20), st.integers(0, 2**32))
