@@ -25,8 +25,8 @@ from replay.scenario.assertions.findings import AssertionResult, Finding
 from replay.scorers.scorer import SHARE
 from replay.statistics.checks import ChangedCheck, ChangedChecks, CheckRow, reasons_text
 from replay.statistics.comparison_gate import CHECKS, ComparisonGate, Regression
-from replay.statistics.failure_reasons import FailureReason
 from replay.statistics.group import Group
+from replay.statistics.run_numbers import FailureReason
 
 MOST_TURNS = 10
 """Turns with failed or changed checks that are shown to people; JSON and the export have all."""

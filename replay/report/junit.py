@@ -26,8 +26,8 @@ from replay.core.terminal import escape_unprintable
 from replay.report.findings import check_title, failure_lines, lines_of, turn_texts, why_invalid
 from replay.report.printing import shorten
 from replay.scenario.assertions.findings import AssertionResult
-from replay.statistics.failure_reasons import FailureReason
 from replay.statistics.recorded import RecordedTurn
+from replay.statistics.run_numbers import FailureReason
 
 LONGEST = 200
 """Characters of what a case is called for; of a question or an answer ten times as many."""

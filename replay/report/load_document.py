@@ -14,7 +14,6 @@ from replay.report.numbers import count_text
 from replay.report.printing import NONE, Layout, TextColumn
 from replay.report.run_document import failures_sections
 from replay.report.run_tables import percent
-from replay.statistics.failure_reasons import FailureReason
 from replay.statistics.interval import METHOD_NAMES
 from replay.statistics.load.load_cell import asks_needed
 from replay.statistics.load.load_findings import (
@@ -26,6 +25,7 @@ from replay.statistics.load.load_findings import (
 )
 from replay.statistics.load.load_level import LevelSummary
 from replay.statistics.load.load_summary import DriftShare, Knee, LoadSummary
+from replay.statistics.run_numbers import FailureReason
 
 MOST_NOTES = 4
 """Of a kind, in one screen."""

@@ -35,12 +35,10 @@ from replay.report.numbers import count_text
 from replay.report.printing import LAYOUTS, TextColumn
 from replay.scenario.assertions.findings import AssertionResult
 from replay.statistics.checks import Checks
-from replay.statistics.failure_reasons import FailureReason
 from replay.statistics.group import Group
 from replay.statistics.people import HumanNumber, HumanScores, HumanTable
 from replay.statistics.repeats import RepeatNumbers, SameAnswers, SpreadRow
-from replay.statistics.run_numbers import Report
-from replay.statistics.server_times import GroupServerTimes
+from replay.statistics.run_numbers import FailureReason, GroupServerTimes, Report
 from replay.statistics.users import GroupInterventions, GroupSimulations
 
 LONG = 12

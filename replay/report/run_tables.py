@@ -28,8 +28,7 @@ from replay.statistics.paired import PairedDifference
 from replay.statistics.pass_curves import PassCurve
 from replay.statistics.people import HumanNumber, HumanTable
 from replay.statistics.repeats import RepeatNumbers, SpreadRow
-from replay.statistics.server_times import GroupServerTimes
-from replay.statistics.turn_groups import TurnGroups
+from replay.statistics.run_numbers import GroupServerTimes, TurnGroups
 
 MANY_ROWS = 24
 """A table of repeats with more rows shows no single depths."""

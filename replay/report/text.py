@@ -60,10 +60,9 @@ from replay.report.printing import (
 from replay.report.run_document import run_document
 from replay.report.run_tables import depth_columns
 from replay.statistics.depth_table import FEW_CONVERSATIONS, DepthTable, GroupTable
-from replay.statistics.failure_reasons import FailureReason
 from replay.statistics.load.load_summary import LoadSummary
 from replay.statistics.run_comparison import ComparisonReport
-from replay.statistics.run_numbers import Report
+from replay.statistics.run_numbers import FailureReason, Report
 
 NOT_HERE = ("assertions", "totals", "figures")
 """Sections for other outputs: the command line shows assertions by itself, and depth tables have totals."""

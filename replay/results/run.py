@@ -35,12 +35,11 @@ if TYPE_CHECKING:
     from replay.scorers.judges.judge import Case
     from replay.scorers.judges.tally import JudgeSummary
     from replay.statistics.attribution import GapAttribution
-    from replay.statistics.failure_reasons import FailureReason
     from replay.statistics.interval import IntervalMethod
     from replay.statistics.load.load_summary import LoadSummary
     from replay.statistics.recorded import RecordedTurn
     from replay.statistics.run_comparison import ScoredRun
-    from replay.statistics.run_numbers import Report
+    from replay.statistics.run_numbers import FailureReason, Report
     from replay.statistics.score_column import ScoreColumn
 
 
@@ -146,7 +145,7 @@ class Run:
 
     def failures(self) -> tuple[FailureReason, ...]:
         """Return each distinct reason for failed turns, most turns first; of turns that were kept alone."""
-        from replay.statistics.failure_reasons import FailedTurns, failure_reasons
+        from replay.statistics.run_numbers import FailedTurns, failure_reasons
 
         with self._opened() as store:
             return failure_reasons(FailedTurns._make(row) for row in store.failures())

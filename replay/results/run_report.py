@@ -28,15 +28,18 @@ from replay.results.versions import played_by, version_remarks
 from replay.scorers.judges.tally import JudgeSummary, remarks
 from replay.statistics.checks import count_checks
 from replay.statistics.depth_table import DepthTable, depth_table
-from replay.statistics.failure_reasons import FailureReason
 from replay.statistics.group import Group
 from replay.statistics.interval import IntervalMethod
-from replay.statistics.paired import policy_gaps
+from replay.statistics.paired import hidden_points, policy_gaps
 from replay.statistics.recorded import count_recorded, script_survival
-from replay.statistics.run_numbers import Report, hidden_points
+from replay.statistics.run_numbers import (
+    FailureReason,
+    Report,
+    ServerTimedTurn,
+    count_server_times,
+    turn_groups,
+)
 from replay.statistics.score_column import ScoreColumn
-from replay.statistics.server_times import ServerTimedTurn, count_server_times
-from replay.statistics.turn_groups import turn_groups
 from replay.statistics.users import Control, count_interventions, count_simulations
 from replay.store.store import RunStore
 

@@ -42,7 +42,7 @@ from replay.statistics.group import Group, groups_in_order
 from replay.statistics.pass_curves import PassCurve
 from replay.statistics.recorded import ScriptSurvival
 from replay.statistics.repeats import RepeatNumbers
-from replay.statistics.server_times import GroupServerTimes, ServerTimesRow
+from replay.statistics.run_numbers import GroupServerTimes, ServerTimesRow
 from replay.viewer.overview import ChecksByDepth, checks_by_depth
 from replay.viewer.run_numbers import BrokenRule, RunNumbers
 

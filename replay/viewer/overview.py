@@ -26,11 +26,10 @@ from replay.scenario.reading import ScenarioFile
 from replay.statistics.checks import CheckRow, Checks
 from replay.statistics.depth_table import GroupTable
 from replay.statistics.estimate import Estimate
-from replay.statistics.failure_reasons import FailureReason
 from replay.statistics.group import Group
 from replay.statistics.interval import METHOD_NAMES
 from replay.statistics.load.load_summary import Knee
-from replay.statistics.run_numbers import Report
+from replay.statistics.run_numbers import FailureReason, Report
 from replay.store.page_queries import OutcomeRow, PlayProgress, RunBrowser
 from replay.viewer.run_numbers import BrokenRule, GateResult, RunNumbers, assertion_id, objective_id
 

@@ -32,9 +32,9 @@ from replay.scorers.unanswerable import unanswerable_precision
 from replay.statistics.checks import count_checks
 from replay.statistics.depth_table import depth_table
 from replay.statistics.group import Group
-from replay.statistics.paired import DifferenceRow, PairedDifference, policy_gaps
+from replay.statistics.paired import DifferenceRow, HiddenPoints, PairedDifference, policy_gaps
 from replay.statistics.repeats import repeat_numbers
-from replay.statistics.run_numbers import HiddenPoints, Report, WordingAgreement
+from replay.statistics.run_numbers import Report, WordingAgreement
 from replay.statistics.score_column import ScoreColumn
 from tests.report.sample_checks import SAMPLE
 from tests.report.sample_report import report
