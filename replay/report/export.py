@@ -55,8 +55,15 @@ from replay.statistics.checks import CHECK_COLUMNS, check_rows
 from replay.statistics.group import Group, group_of, groups_in_order
 from replay.statistics.load.load_summary import LoadSummary
 from replay.statistics.run_numbers import Report
-from replay.statistics.score_column import ScoreColumn
-from replay.statistics.turn_frame import STEP_COLUMNS, CellType, encodable, step_rows, turn_columns, turn_rows
+from replay.statistics.score_column import (
+    STEP_COLUMNS,
+    CellType,
+    ScoreColumn,
+    encodable,
+    step_rows,
+    turn_columns,
+    turn_rows,
+)
 
 Format = Literal["csv", "jsonl", "parquet"]
 Scores = Mapping[str, ScoreColumn]

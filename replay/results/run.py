@@ -349,8 +349,8 @@ class Run:
             return run_table(store, records, columns, resamples=resamples, method=method).to_frame()
 
     def turns(self) -> pd.DataFrame:
-        """Return one row per turn with the columns of ``replay.statistics.turn_frame.turn_columns``."""
-        from replay.statistics.turn_frame import turns_frame
+        """Return one row per turn with the columns of ``replay.statistics.score_column.turn_columns``."""
+        from replay.statistics.score_column import turns_frame
 
         return turns_frame(*self.scored())
 
