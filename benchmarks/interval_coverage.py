@@ -16,9 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from replay.statistics.bootstrap import cluster_weights, resampled_means
 from replay.statistics.interval import METHOD_NAMES, Interval, Scale, interval
 from replay.statistics.pass_curves import pass_all, pass_any
+from replay.statistics.resampling import cluster_weights, resampled_means
 
 DATA_SETS = 8000
 RESAMPLES = 1000

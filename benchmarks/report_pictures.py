@@ -19,7 +19,7 @@ from selenium.webdriver.support.ui import WebDriverWait
 from study_pictures import IMAGES, chromium, resize
 
 from replay import run
-from replay.viewer.static_report import write_report
+from replay.viewer.pages import write_report
 
 CONVERSATION = "The Lantern Census"
 NO_CHART_TO_COME = (

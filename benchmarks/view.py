@@ -171,7 +171,7 @@ def main() -> None:
                 measure(address, folder.name)
             finally:
                 server.terminate()
-        from replay.viewer.static_report import write_report
+        from replay.viewer.pages import write_report
 
         began = time.perf_counter()
         written = write_report(folder, Path(place) / "page.html")

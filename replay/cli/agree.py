@@ -57,7 +57,7 @@ def agree(
     """
 
     from replay.core.errors import InputError
-    from replay.report.plots.drawing import check_can_draw
+    from replay.report.drawing import check_can_draw
     from replay.report.text import print_document
     from replay.tables.agreement_document import draw_plots, study_document
     from replay.tables.agreement_study import StudySettings, agreement_study

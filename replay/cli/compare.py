@@ -89,10 +89,10 @@ def compare(
     from replay.cli.playing import UNDECIDED, exit_code
     from replay.report.findings import gate_lines
     from replay.report.markdown import comparison_markdown
-    from replay.report.pairing import two_names
     from replay.report.text import print_comparison
     from replay.results.comparing import baseline_run, compare as compare_runs
     from replay.results.run import Run
+    from replay.statistics.group import two_names
 
     given = runs or []
     if markdown and (as_json or spread):

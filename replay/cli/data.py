@@ -87,7 +87,7 @@ def compare(
     Show the figures of two data sets side by side.
     """
     from replay.core.errors import InputError
-    from replay.report.plots.drawing import check_can_draw, format_of, save, style
+    from replay.report.drawing import check_can_draw, format_of, save, style
     from replay.synthesis.statistics.data_document import data_document
     from replay.synthesis.statistics.data_figure import data_figure
 

@@ -106,7 +106,7 @@ def _export_checks(run: Run, target: Path | IO[bytes], format: Format) -> None:
 
 def _export_evalconvqa(run: Run, format: Format | None, out: Path | None) -> None:
     from replay.core.errors import InputError, writing
-    from replay.report.evalconvqa import write_evalconvqa
+    from replay.report.export import write_evalconvqa
 
     if format is not None:
         raise InputError("--table evalconvqa has a format of its own; leave --format out")

@@ -26,9 +26,9 @@ from replay.runs.progress import RunProgress
 if TYPE_CHECKING:
     from replay.results.run import Run
     from replay.scenario.assertions.findings import AssertionResult
-    from replay.statistics.failure_reasons import FailureReason
     from replay.statistics.interval import IntervalMethod
     from replay.statistics.recorded import WorseLimit
+    from replay.statistics.run_numbers import FailureReason
 
 
 FAILED = 100

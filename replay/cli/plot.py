@@ -46,9 +46,8 @@ def plot(
     --metric, --system and --policy may be given several times.
     """
     from replay.core.errors import InputError
-    from replay.report.plots.agreement import agreement_figure
-    from replay.report.plots.by_depth import depth_figure, gap_figure, latency_figure
-    from replay.report.plots.drawing import check_can_draw, choose, format_of, save, style
+    from replay.report.drawing import check_can_draw, choose, format_of, save, style
+    from replay.report.figures import agreement_figure, depth_figure, gap_figure, latency_figure
     from replay.results.run import Run
 
     check_can_draw()

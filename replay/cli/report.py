@@ -59,7 +59,7 @@ def report(
         full=full,
     )
     if html is not None:
-        from replay.viewer.static_report import write_report
+        from replay.viewer.pages import write_report
 
         echo(f"{html}: {write_report(shown.folder, html, resamples=resamples).summary()}", err=True)
     aside = any(chosen.values())

@@ -59,9 +59,9 @@ def status(path: StudyArgument = Path(), db: DbOption = None, as_json: JsonOptio
 
 
 def _print(name: str, overview: StudyOverview, ago: RelativeTime, too_fast_s: float) -> None:
-    from replay.report.columns import column
     from replay.report.document import PlainLines, ReportDocument, ReportSection, Table
     from replay.report.numbers import count_text
+    from replay.report.printing import column
     from replay.report.text import print_document
     from replay.study.running.overview import display_value
 

@@ -12,11 +12,10 @@ from replay.collecting.patterns import KINDS
 from replay.collecting.personal_data import PersonalDataRules
 from replay.collecting.sampling import DEPTH_BANDS, CandidateConversation, TakenConversation, depth_band
 from replay.core.conversation import Conversation
-from replay.report.columns import column
 from replay.report.document import ItemList, Paragraph, ReportDocument, ReportSection, Table, notes_section
 from replay.report.markdown import document_markdown
 from replay.report.numbers import count_text
-from replay.report.printing import VisibleConsole
+from replay.report.printing import VisibleConsole, column
 from replay.report.text import print_titled
 
 TEXT = "report.txt"

@@ -27,7 +27,7 @@ from replay.results.run import Run
 from replay.statistics.depth_table import DepthRow, DepthTable, GroupTable
 from replay.statistics.run_numbers import Report
 from replay.store.reader import RunReader
-from replay.viewer.static_report import write_report
+from replay.viewer.pages import write_report
 
 RUN = "convreplay.run"
 """The tag by which a run is found again, wherever its folder lies by then."""

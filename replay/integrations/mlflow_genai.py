@@ -15,7 +15,7 @@ from mlflow.genai.scorers import Scorer, scorer
 
 from replay.core.errors import InputError
 from replay.core.record import TurnRecord
-from replay.report.drift_text import why_invalid
+from replay.report.findings import why_invalid
 from replay.results.run import Run
 from replay.runs.driver import made_scorers
 from replay.scorers.judges.judge import Case

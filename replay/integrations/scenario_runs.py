@@ -18,8 +18,7 @@ from replay.core.drift_evidence import Drift
 from replay.core.errors import ReplayError
 from replay.core.expectation import CheckResult
 from replay.core.terminal import escape_unprintable
-from replay.report.drift_text import why_invalid
-from replay.report.findings import check_title, turn_texts
+from replay.report.findings import check_title, turn_texts, why_invalid
 from replay.report.printing import shorten
 from replay.results.run import Run
 from replay.runs.launch import run

@@ -21,8 +21,8 @@ from typing import NamedTuple, Self
 from replay.core.asking.limits import CircuitBreaker
 from replay.core.asking.retries import open_endpoints
 from replay.core.errors import AdapterError, ReplayError
-from replay.core.safety.code_gate import code_may_run
-from replay.core.uncancellable import in_thread
+from replay.core.lifetimes import in_thread
+from replay.core.safety.consent import code_may_run
 from replay.coreference.reading.resolver import Document
 from replay.load.counting import Count, CountingSink, Counts, Tally, TallyKey
 from replay.load.inputs import LoadInputs, PlannedSessions, stored_inputs
@@ -32,7 +32,7 @@ from replay.play.load.generator import play_level
 from replay.play.load.level import Level, LevelOutcome, share_of, together
 from replay.play.play import Pacer, Play
 from replay.play.player import Player, PlayOptions, RecordSink, system_breaker
-from replay.policies.rewriter import opened
+from replay.policies.rewrite import opened
 from replay.scenario.assembly import assemble
 from replay.scenario.sections import traces_of
 from replay.store.store import RunStore
@@ -46,9 +46,6 @@ from replay.workers.process import (
     shared_memory,
 )
 from replay.workers.worker_main import Parent
-from replay.play.player import Player, PlayOptions, RecordSink
-from replay.policies.rewrite import opened
-from replay.scenario.optional_sections import traces_of
 
 
 class LocalLevelPlayer:

@@ -16,9 +16,7 @@ from replay.core.asking.retries import open_endpoints
 from replay.core.lifetimes import in_thread
 from replay.core.load_record import LagSummary
 from replay.core.record import TurnRecord
-from replay.core.uncancellable import in_thread
 from replay.play.event_loop import InFlightRequests, LoopLag, first_failure
-from replay.play.event_loop import first_failure
 from replay.play.gc_pause import gc_paused
 from replay.play.play import Play, System
 from replay.play.player import Player, PlayOptions, RecordSink

@@ -21,8 +21,8 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from replay.core.adapter import ChatReply, ChatRequest, Session
+from replay.core.lifetimes import cancel_and_wait
 from replay.core.load_record import LagSummary
-from replay.core.uncancellable import cancel_and_wait
 
 T = TypeVar("T")
 

@@ -27,26 +27,19 @@ import msgspec
 from msgspec.structs import replace
 
 from replay.core.adapter import Adapter, ChatReply, ChatRequest, RawReply, Session, WireTimes
-from replay.core.asking.cached import read_reply, reply_bytes
+from replay.core.asking.cached import identity, read_reply, reply_bytes
+from replay.core.asking.costs import Prices
 from replay.core.asking.limits import RateLimit
 from replay.core.asking.retries import UnopenedSession, open_session
 from replay.core.conversation import Conversation, Turn
 from replay.core.disk_cache import DiskCache, content_key
 from replay.core.errors import AdapterError
+from replay.core.lifetimes import in_thread
 from replay.core.logs import ConversationLog
 from replay.core.record import TurnPlace, TurnRecord, UnfinishedTurn
-from replay.core.settings.identity import identity
 from replay.core.settings.plugin_bugs import attributed_to
 from replay.core.settings.plugins import available
-from replay.core.settings.prices import Prices
-from replay.core.uncancellable import in_thread
 from replay.play.event_loop import InFlightRequests
-from replay.core.adapter import Adapter
-from replay.core.asking.costs import Prices
-from replay.core.asking.limits import RateLimit
-from replay.core.conversation import Conversation
-from replay.core.record import TurnRecord, UnfinishedTurn
-from replay.play.answer_cache import AnswerCache
 from replay.play.tool_results import Tools
 from replay.policies.policy import Policy
 

@@ -24,7 +24,6 @@ from replay.core.errors import AdapterError, AdapterTimeoutError, ToolLoopError
 from replay.core.history import PlayedTurn, own_history, with_recorded_context
 from replay.core.message import Message, ToolCall
 from replay.core.record import Intervention, ServerTimes, Step, Usage
-from replay.core.settings.prices import Prices, cost_usd
 from replay.play.play import Play
 from replay.play.tool_results import CallPlace, Tools, shown
 from replay.policies.policy import PlannedTurn, reacting

@@ -8,8 +8,8 @@ from math import ceil, floor, log10
 from typing import Any, NamedTuple
 
 from replay.core.terminal import visible
-from replay.report.columns import IntervalValue
 from replay.report.numbers import NONE, duration, number
+from replay.report.printing import IntervalValue
 from replay.scorers.scorer import SHARE
 from replay.statistics.group import Group
 

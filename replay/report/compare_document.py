@@ -5,18 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from replay.report.columns import (
-    NONE,
-    IntervalValue,
-    Layout,
-    TextColumn,
-    Value,
-    column,
-    column_head,
-    depth_column,
-    p_text,
-    score_cells,
-)
 from replay.report.depth_charts import difference_figures
 from replay.report.document import (
     Block,
@@ -34,6 +22,18 @@ from replay.report.document import (
 from replay.report.findings import changed_check_cases
 from replay.report.notes import HAVE
 from replay.report.numbers import count_text
+from replay.report.printing import (
+    NONE,
+    IntervalValue,
+    Layout,
+    TextColumn,
+    Value,
+    column,
+    column_head,
+    depth_column,
+    p_text,
+    score_cells,
+)
 from replay.statistics.comparison import ComparedRow, Comparison, Flip
 from replay.statistics.interval import METHOD_NAMES
 from replay.statistics.run_comparison import ComparedPair, ComparisonReport

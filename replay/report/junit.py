@@ -23,12 +23,11 @@ from xml.etree import ElementTree
 from replay.core.errors import writing
 from replay.core.expectation import CheckResult
 from replay.core.terminal import escape_unprintable
-from replay.report.drift_text import why_invalid
-from replay.report.findings import check_title, failure_lines, lines_of, turn_texts
+from replay.report.findings import check_title, failure_lines, lines_of, turn_texts, why_invalid
 from replay.report.printing import shorten
 from replay.scenario.assertions.findings import AssertionResult
-from replay.statistics.failure_reasons import FailureReason
 from replay.statistics.recorded import RecordedTurn
+from replay.statistics.run_numbers import FailureReason
 
 LONGEST = 200
 """Characters of what a case is called for; of a question or an answer ten times as many."""

@@ -14,10 +14,9 @@ from dataclasses import replace
 
 from replay import __version__
 from replay.core.terminal import on_one_line
-from replay.report.columns import LAYOUTS, TextColumn
-from replay.report.document import ItemList, Pairs, ReportSection, Table, plain_text
+from replay.report.document import BARS, NO_BAR, ItemList, Pairs, ReportSection, Table, plain_text
+from replay.report.printing import LAYOUTS, TextColumn
 from replay.report.run_document import run_document
-from replay.report.trends import BARS, NO_BAR
 from replay.statistics.run_numbers import Report
 
 TABLES = ("totals", "differences", "depth table", "turn groups")

@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterator, Sequence
 
 from replay.core.load_record import ObjectiveResult
 from replay.report import load_tables
-from replay.report.columns import NONE, Layout, TextColumn
 from replay.report.document import ItemList, Paragraph, ReportDocument, ReportSection, Table, notes_section
 from replay.report.numbers import count_text
+from replay.report.printing import NONE, Layout, TextColumn
 from replay.report.run_document import failures_sections
 from replay.report.run_tables import percent
-from replay.statistics.failure_reasons import FailureReason
 from replay.statistics.interval import METHOD_NAMES
+from replay.statistics.load.load_cell import asks_needed
 from replay.statistics.load.load_findings import (
     FEWEST_TURNS,
     LevelComparison,
@@ -25,7 +25,7 @@ from replay.statistics.load.load_findings import (
 )
 from replay.statistics.load.load_level import LevelSummary
 from replay.statistics.load.load_summary import DriftShare, Knee, LoadSummary
-from replay.statistics.load.percentiles import asks_needed
+from replay.statistics.run_numbers import FailureReason
 
 MOST_NOTES = 4
 """Of a kind, in one screen."""

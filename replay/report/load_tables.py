@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from replay.report.columns import NONE, Layout, TextColumn, column, score_cells, score_column
+from replay.report.document import MOST_BARS, sparkline
+from replay.report.printing import NONE, Layout, TextColumn, column, score_cells, score_column
 from replay.report.run_tables import percent
-from replay.report.trends import MOST, sparkline
 from replay.scorers.scorer import SHARE
-from replay.statistics.load.load_cell import LoadCell
+from replay.statistics.load.asks import TimeSeries
+from replay.statistics.load.load_cell import LoadCell, Percentiles
 from replay.statistics.load.load_level import GroupLoad, LevelSummary
 from replay.statistics.load.load_summary import LoadSummary
-from replay.statistics.load.percentiles import Percentiles
-from replay.statistics.load.time_series import TimeSeries
 
 KINDS: tuple[tuple[str, Callable[[LoadCell], Percentiles | None]], ...] = (
     ("latency", lambda cell: cell.latency),
@@ -196,7 +195,7 @@ def series_columns(series: TimeSeries, *, bars: bool) -> list[TextColumn]:
 
 def _peaks(values: Sequence[float | None]) -> list[float | None]:
     """Return one value for each bar: the highest of neighbours, so that no peak is lost."""
-    size = -(-len(values) // MOST)
+    size = -(-len(values) // MOST_BARS)
     parts = [values[at : at + size] for at in range(0, len(values), size)]
     return [max((v for v in part if v is not None), default=None) for part in parts]
 

@@ -20,7 +20,6 @@ from dataclasses import dataclass, replace
 
 from replay.core.terminal import on_one_line
 from replay.report import MOST_CHARS
-from replay.report.columns import LAYOUTS, TextColumn
 from replay.report.compare_document import comparison_document
 from replay.report.document import (
     Block,
@@ -37,7 +36,7 @@ from replay.report.document import (
     Table,
     with_remarks,
 )
-from replay.report.printing import shorten
+from replay.report.printing import LAYOUTS, TextColumn, shorten
 from replay.report.run_document import run_document
 from replay.scenario.assertions.findings import AssertionResult
 from replay.statistics.recorded import VERDICTS

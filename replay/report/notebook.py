@@ -14,7 +14,6 @@ from typing import Any
 
 from replay.core.terminal import escape_unprintable
 from replay.report.charts import with_colors
-from replay.report.columns import LAYOUTS, TextColumn
 from replay.report.document import (
     Block,
     Cases,
@@ -30,6 +29,7 @@ from replay.report.document import (
     plain_text,
     with_remarks,
 )
+from replay.report.printing import LAYOUTS, TextColumn
 
 ORDER = (
     "gate", "totals", "load", "limits", "conclusions", "differences", "recorded", "worse turns", "checks",

@@ -19,9 +19,9 @@ from replay.report.run_tables import names_of
 from replay.report.script_tables import SURVIVAL_NOTE, intervention_notes, simulation_notes
 from replay.statistics.depth_table import FEW_CONVERSATIONS, DepthTable, GroupTable
 from replay.statistics.interval import FEW, NO_RESAMPLES
-from replay.statistics.paired import DifferenceRow
+from replay.statistics.paired import DifferenceRow, HiddenPoints
 from replay.statistics.repeats import RepeatNumbers
-from replay.statistics.run_numbers import HiddenPoints, Report, WordingAgreement
+from replay.statistics.run_numbers import Report, WordingAgreement
 
 HAVE, WAS = ("has", "have"), ("was", "were")
 LAG_SHARE = 0.1

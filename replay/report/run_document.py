@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from replay.report import run_tables, script_tables
-from replay.report.columns import LAYOUTS, TextColumn
 from replay.report.depth_charts import depth_figures
 from replay.report.document import (
     Block,
@@ -18,7 +17,11 @@ from replay.report.document import (
     ReportDocument,
     ReportSection,
     Table,
+    Trend,
     notes_section,
+    scales,
+    trend_notes,
+    with_trends,
 )
 from replay.report.findings import (
     assertion_count,
@@ -29,15 +32,13 @@ from replay.report.findings import (
 )
 from replay.report.notes import conclusions, notes, without_passed_checks
 from replay.report.numbers import count_text
-from replay.report.trends import Trend, scales, trend_notes, with_trends
+from replay.report.printing import LAYOUTS, TextColumn
 from replay.scenario.assertions.findings import AssertionResult
 from replay.statistics.checks import Checks
-from replay.statistics.failure_reasons import FailureReason
 from replay.statistics.group import Group
 from replay.statistics.people import HumanNumber, HumanScores, HumanTable
 from replay.statistics.repeats import RepeatNumbers, SameAnswers, SpreadRow
-from replay.statistics.run_numbers import Report
-from replay.statistics.server_times import GroupServerTimes
+from replay.statistics.run_numbers import FailureReason, GroupServerTimes, Report
 from replay.statistics.users import GroupInterventions, GroupSimulations
 
 LONG = 12

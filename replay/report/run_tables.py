@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import takewhile
 
 from replay.core.terminal import on_one_line
-from replay.report.columns import (
+from replay.report.numbers import count_text
+from replay.report.printing import (
     LAYOUTS,
     NONE,
     Layout,
@@ -17,7 +18,6 @@ from replay.report.columns import (
     score_cells,
     score_column,
 )
-from replay.report.numbers import count_text
 from replay.scorers.scorer import SHARE
 from replay.statistics.checks import CheckRow, Checks
 from replay.statistics.depth_table import DepthRow, DepthTable, GroupTable
@@ -28,8 +28,7 @@ from replay.statistics.paired import PairedDifference
 from replay.statistics.pass_curves import PassCurve
 from replay.statistics.people import HumanNumber, HumanTable
 from replay.statistics.repeats import RepeatNumbers, SpreadRow
-from replay.statistics.server_times import GroupServerTimes
-from replay.statistics.turn_groups import TurnGroups
+from replay.statistics.run_numbers import GroupServerTimes, TurnGroups
 
 MANY_ROWS = 24
 """A table of repeats with more rows shows no single depths."""

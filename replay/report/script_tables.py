@@ -9,14 +9,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
 from replay.core.record import TurnRecord
-from replay.report.columns import LAYOUTS, Layout, TextColumn, column, depth_column, score_column
 from replay.report.document import Block, Cases, CaseText, ItemList, ReportSection, Table
 from replay.report.findings import MOST_TURNS
 from replay.report.numbers import count_text
-from replay.report.printing import shorten
+from replay.report.printing import LAYOUTS, Layout, TextColumn, column, depth_column, score_column, shorten
 from replay.scorers.scorer import SHARE
-from replay.statistics.recorded import VERDICTS, RecordedNumbers, RecordedRow, RecordedTurn, WorseLimit
-from replay.statistics.script_survival import ScriptSurvival, SurvivalRow
+from replay.statistics.recorded import (
+    VERDICTS,
+    RecordedNumbers,
+    RecordedRow,
+    RecordedTurn,
+    ScriptSurvival,
+    SurvivalRow,
+    WorseLimit,
+)
 from replay.statistics.users import ENDINGS, OCCASIONS, Control, GroupInterventions, GroupSimulations
 
 SURVIVAL_TITLE = "Script survival"

@@ -16,13 +16,12 @@ from typing import TYPE_CHECKING, Any
 from replay.core.errors import InputError, RunError
 from replay.core.expectation import CheckResult
 from replay.core.record import TurnRecord
-from replay.report.pairing import pair_groups, select_groups
 from replay.results.run import Run
 from replay.scenario.assertions.evaluation import evaluate
 from replay.scenario.assertions.findings import AssertionResult, Finding
 from replay.scenario.sections import Scenario
 from replay.statistics.estimate import Sampling
-from replay.statistics.group import Group, groups_in_order
+from replay.statistics.group import Group, groups_in_order, pair_groups, select_groups
 from replay.statistics.interval import IntervalMethod
 from replay.statistics.load.load_summary import LoadSummary
 from replay.statistics.run_comparison import ScoredRun

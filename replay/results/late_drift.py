@@ -28,7 +28,7 @@ from replay.play.turn_record import played_turn, unasked_turn
 from replay.policies.policy import Policy, asking
 from replay.report.numbers import count_text
 from replay.scenario.assembly import Assembly
-from replay.store.late_drift import (
+from replay.store.numbers import (
     PlayLocation,
     count_turns,
     first_waiting_row,

@@ -12,10 +12,9 @@ if TYPE_CHECKING:
 
     from replay.report.document import ReportDocument
     from replay.statistics.comparison_gate import ComparisonGate
-    from replay.statistics.failure_reasons import FailureReason
     from replay.statistics.load.load_summary import LoadSummary
     from replay.statistics.run_comparison import ComparisonReport
-    from replay.statistics.run_numbers import Report
+    from replay.statistics.run_numbers import FailureReason, Report
 
 TEXT_WIDTH = 110
 """Columns of a text; a notebook's cell takes about as many."""

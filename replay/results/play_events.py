@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from replay import __version__
-from replay.core.asking.tally import AskTally, total
 from replay.core.asking.costs import AskTally, total
 from replay.core.decoding import convert_to
 from replay.core.errors import AdapterError

@@ -24,9 +24,8 @@ from replay.results.scoring import stored_columns, stored_scorers
 from replay.scenario.reading import ScenarioFile, parse_scenario
 from replay.scorers.scorer import Scorer
 from replay.store.reader import DATABASE
-from replay.store.rows import StoredVerdict
+from replay.store.rows import StoredVerdict, SupersededTurn
 from replay.store.store import RunStore
-from replay.store.superseding import SupersededTurn
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,12 +35,11 @@ if TYPE_CHECKING:
     from replay.scorers.judges.judge import Case
     from replay.scorers.judges.tally import JudgeSummary
     from replay.statistics.attribution import GapAttribution
-    from replay.statistics.failure_reasons import FailureReason
     from replay.statistics.interval import IntervalMethod
     from replay.statistics.load.load_summary import LoadSummary
     from replay.statistics.recorded import RecordedTurn
     from replay.statistics.run_comparison import ScoredRun
-    from replay.statistics.run_numbers import Report
+    from replay.statistics.run_numbers import FailureReason, Report
     from replay.statistics.score_column import ScoreColumn
 
 
@@ -147,7 +145,7 @@ class Run:
 
     def failures(self) -> tuple[FailureReason, ...]:
         """Return each distinct reason for failed turns, most turns first; of turns that were kept alone."""
-        from replay.statistics.failure_reasons import FailedTurns, failure_reasons
+        from replay.statistics.run_numbers import FailedTurns, failure_reasons
 
         with self._opened() as store:
             return failure_reasons(FailedTurns._make(row) for row in store.failures())
@@ -351,8 +349,8 @@ class Run:
             return run_table(store, records, columns, resamples=resamples, method=method).to_frame()
 
     def turns(self) -> pd.DataFrame:
-        """Return one row per turn with the columns of ``replay.statistics.turn_frame.turn_columns``."""
-        from replay.statistics.turn_frame import turns_frame
+        """Return one row per turn with the columns of ``replay.statistics.score_column.turn_columns``."""
+        from replay.statistics.score_column import turns_frame
 
         return turns_frame(*self.scored())
 

@@ -44,21 +44,24 @@ from replay.statistics.attribution import (
 )
 from replay.statistics.checks import count_checks
 from replay.statistics.depth_table import DepthTable, depth_table
-from replay.statistics.failure_reasons import FailureReason
 from replay.statistics.group import Group, groups_in_order
 from replay.statistics.interval import IntervalMethod
 from replay.statistics.load.load_summary import DriftShare, drift_shares
-from replay.statistics.paired import Turn, policy_gaps
-from replay.statistics.recorded import count_recorded
+from replay.statistics.paired import Turn, hidden_points, policy_gaps
+from replay.statistics.recorded import count_recorded, script_survival
 from replay.statistics.repeats import RepeatNumbers, SameAnswers, repeat_numbers
-from replay.statistics.run_numbers import Report, WordingAgreement, hidden_points
+from replay.statistics.run_numbers import (
+    FailureReason,
+    Report,
+    ServerTimedTurn,
+    WordingAgreement,
+    count_server_times,
+    turn_groups,
+)
 from replay.statistics.score_column import ScoreColumn
-from replay.statistics.script_survival import script_survival
-from replay.statistics.server_times import ServerTimedTurn, count_server_times
-from replay.statistics.turn_groups import turn_groups
 from replay.statistics.users import Control, count_interventions, count_simulations
 from replay.store import schema
-from replay.store.late_drift import count_turns, verdicts_under
+from replay.store.numbers import count_turns, verdicts_under
 from replay.store.page_queries import RunBrowser
 from replay.store.reader import RunReader
 from replay.store.store import RunStore

@@ -21,9 +21,7 @@ from typing import IO, Protocol, cast
 from replay.core.errors import PluginError, ReplayError, RunError, writing
 from replay.core.lifetimes import in_thread
 from replay.core.logs import log_event
-from replay.core.uncancellable import in_thread
 from replay.scenario.combinations import OTEL_NEEDED
-from replay.scenario.optional_sections import NEEDED, sample_of, telemetry_addresses
 from replay.scenario.reading import ScenarioFile
 from replay.scenario.sections import sample_of, telemetry_addresses
 

@@ -19,18 +19,15 @@ from itertools import groupby
 from time import perf_counter, time
 from typing import Any
 
+from replay.core.asking.costs import AskTally
 from replay.core.asking.limits import RateLimit
 from replay.core.asking.retries import open_endpoints
-from replay.core.asking.tally import AskTally
 from replay.core.conversation import Conversation
+from replay.core.lifetimes import in_thread
 from replay.core.load_record import LagSummary
 from replay.core.logs import log_event
 from replay.core.record import TurnRecord
-from replay.core.safety.code_gate import code_may_run
-from replay.core.uncancellable import in_thread
-from replay.core.lifetimes import in_thread
-from replay.core.logs import log_event
-from replay.core.record import TurnRecord
+from replay.core.safety.consent import code_may_run
 from replay.play.engine import SharedIterator
 from replay.play.event_loop import InFlightRequests, LoopLag, first_failure
 from replay.play.gc_pause import gc_paused
@@ -39,7 +36,7 @@ from replay.play.play import Play
 from replay.play.player import Player, is_over
 from replay.play.turn_record import OnFailure, turn_record
 from replay.policies.policy import PlannedTurn
-from replay.policies.rewriter import opened
+from replay.policies.rewrite import opened
 from replay.results.play_events import keep_lost_worker, with_versions
 from replay.results.rerun_plan import Rerun
 from replay.runs.following import RunListeners, WorkerProgress, WorkerStatus

@@ -216,7 +216,7 @@ class ConversationDriver:
         Raises:
             ScenarioError, PluginError: a scorer can't be built, or fails.
         """
-        from replay.statistics.turn_frame import turns_frame
+        from replay.statistics.score_column import turns_frame
 
         return turns_frame(self.records, self._scores(scorers))
 

@@ -20,8 +20,6 @@ from replay.play.event_loop import worst
 from replay.play.play import Play
 from replay.play.player import PlayOptions, is_over
 from replay.policies.policy import reacting
-from replay.policies.rewriter import opened
-from replay.play.player import PlayOptions
 from replay.policies.rewrite import opened
 from replay.results.play_events import cache_problems, keep_cache_problems, keep_unclosed
 from replay.results.rerun_plan import Rerun

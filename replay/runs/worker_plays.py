@@ -22,8 +22,7 @@ from replay.core.errors import RunStoppedError
 from replay.core.lifetimes import in_thread
 from replay.core.logs import log_event
 from replay.core.record import TurnRecord
-from replay.core.safety.code_gate import code_may_run
-from replay.core.uncancellable import in_thread
+from replay.core.safety.consent import code_may_run
 from replay.play.event_loop import gather_or_cancel
 from replay.play.load.level import share_of
 from replay.play.play import Play

@@ -29,7 +29,6 @@ from replay.core.settings.choice import (
     Together,
     at_most,
 )
-from replay.core.settings.prices import Prices
 from replay.core.trace_ids import RunTraces
 from replay.play.load.section import LoadSection
 from replay.scenario.assertions.section import Assertion

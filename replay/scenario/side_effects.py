@@ -20,8 +20,6 @@ from typing import Any, NamedTuple
 
 from replay.core.adapter import Adapter
 from replay.core.errors import CodeNotRunError, DatasetError, PluginError
-from replay.core.safety.host_consent import addresses_in
-from replay.core.errors import DatasetError
 from replay.core.safety.consent import addresses_in
 from replay.core.safety.secret_detection import name_suggests_secret
 from replay.core.settings.choice import Choice

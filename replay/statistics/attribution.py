@@ -48,14 +48,13 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from replay.statistics.bootstrap import sums_and_counts
 from replay.statistics.comparison import bootstrap_p, holm
 from replay.statistics.estimate import resampling
 from replay.statistics.group import Group
 from replay.statistics.interval import scale_of
 from replay.statistics.paired import Turn
+from replay.statistics.resampling import PERMUTATIONS, sign_flip_means, sums_and_counts
 from replay.statistics.score_column import ScoreColumn
-from replay.statistics.sign_flip import PERMUTATIONS, sign_flip_means
 
 LEVEL = 0.05
 """Below it an adjusted p-value counts."""

@@ -18,7 +18,7 @@ import msgspec
 
 from replay.core.expectation import CheckResult
 from replay.statistics.group import Group, groups_in_order
-from replay.statistics.turn_frame import CellType, flat
+from replay.statistics.score_column import CellType, flat
 
 CHECK_COLUMNS: Mapping[str, CellType] = {
     "conversation": "text",

@@ -34,12 +34,18 @@ from numpy.typing import NDArray
 from replay.core.record import TurnRecord
 from replay.scorers.observing import combine
 from replay.scorers.scorer import SHARE, lower_is_better
-from replay.statistics.bootstrap import WeightBlocks, sums_and_counts
 from replay.statistics.estimate import Resampling
 from replay.statistics.interval import IntervalMethod
 from replay.statistics.paired import DifferenceRow, PairedCell, Turn, paired_cells, scored_turns
+from replay.statistics.resampling import (
+    PERMUTATIONS,
+    SignFlipTest,
+    WeightBlocks,
+    sign_flip,
+    sign_flip_means,
+    sums_and_counts,
+)
 from replay.statistics.score_column import Positions, ScoreColumn
-from replay.statistics.sign_flip import PERMUTATIONS, SignFlipTest, sign_flip, sign_flip_means
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,15 +20,6 @@ import numpy as np
 
 from replay.scorers.observing import combine, combine_resampled
 from replay.scorers.scorer import ResampledScorer
-from replay.statistics.bootstrap import (
-    BLOCK,
-    Matrix,
-    WeightBlocks,
-    cluster_bootstrap,
-    jackknifed_values,
-    resampled_means,
-    sums_and_counts,
-)
 from replay.statistics.interval import (
     Interval,
     IntervalMethod,
@@ -38,6 +29,15 @@ from replay.statistics.interval import (
     interval,
     scale_of,
     value_or_none,
+)
+from replay.statistics.resampling import (
+    BLOCK,
+    Matrix,
+    WeightBlocks,
+    cluster_bootstrap,
+    jackknifed_values,
+    resampled_means,
+    sums_and_counts,
 )
 from replay.statistics.score_column import Positions, ScoreColumn
 

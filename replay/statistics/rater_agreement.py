@@ -24,9 +24,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from replay.statistics.bootstrap import Matrix
 from replay.statistics.estimate import Formula
 from replay.statistics.interval import UndefinedNumber
+from replay.statistics.resampling import Matrix
 
 Rating = float | str | None
 """None is a missing rating."""

@@ -17,7 +17,6 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from replay.statistics.bootstrap import Matrix
 from replay.statistics.estimate import (
     NumberWithInterval,
     Resampling,
@@ -42,6 +41,7 @@ from replay.statistics.rater_agreement import (
     fleiss,
     percent_agreement,
 )
+from replay.statistics.resampling import Matrix
 
 NO_NAMES = UndefinedNumber(reason="raters change from item to item")
 NOT_USUAL = UndefinedNumber(reason="no item here has as many ratings as most")

@@ -26,18 +26,20 @@ from replay.store.rows import (
     SELECT_CHECKS,
     SELECT_RAW,
     SELECT_STEPS,
+    SELECT_SUPERSEDED,
     StoredScore,
     StoredTally,
     StoredVerdict,
+    SupersededTurn,
     check_result,
     place_values,
     raw_reply,
     stored_score,
     stored_verdict,
+    superseded_turn,
     unfinished_turn,
 )
 from replay.store.schema import SELECT_OUTLINES, outline_record
-from replay.store.superseding import SELECT_SUPERSEDED, SupersededTurn, superseded_turn
 
 DATABASE = "run.db"
 LOST = "turns-lost"

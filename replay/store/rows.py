@@ -1,6 +1,6 @@
 """
 What a run's database holds beside records, as rows: scores, verdicts, tallies, checks, conversations, replies
-as they came, and turns under way.
+as they came, turns under way, turns that were asked again, and verdicts on drift that come after their turns.
 
 A run's conversations are stored before anything is asked, each with a hash of its content.
 
@@ -16,12 +16,20 @@ scenario's limit is cut, and the row says by how much.
 Turns under way whose system calls tools: each step is a row until the turn has its record.
 
 So that a run that is killed within a loop asks nothing again that was answered.
+
+Turns that are asked again move to the table ``superseded``, and what was found out about their answers goes.
+The statements belong into one transaction with the new record, so that a run that is killed there has the old
+turn or the new one, never both and never none.
+
+Scores, verdicts and checks that are made again stay beside the earlier ones until they are complete, then
+take their place in one transaction: a program that is killed, or a disk that is full, half-way leaves the
+earlier ones. They wait in temporary tables of the writer's connection, which go with it.
 """
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from hashlib import blake2b
 from typing import Any, NamedTuple
@@ -33,10 +41,9 @@ from replay.core.conversation import Conversation
 from replay.core.drift_evidence import Drift
 from replay.core.errors import RunError
 from replay.core.expectation import CheckResult
-from replay.core.record import Step, TurnPlace, UnfinishedTurn
+from replay.core.record import Step, TurnPlace, TurnRecord, UnfinishedTurn
 from replay.core.safety.redaction import redact_pieces
-from replay.store import schema
-from replay.store.schema import from_json, to_bytes, to_json
+from replay.store.schema import RECORD_COLUMNS, from_json, row_record, to_bytes, to_json
 from replay.store.writer import Statement
 
 
@@ -80,13 +87,13 @@ class StoredTally(NamedTuple):
 def stored_score(row: Sequence[Any]) -> StoredScore:
     """Return the score in a row with the score's columns."""
     *key, value, unscored = row
-    return StoredScore._make([*key, None if value is None else schema.from_json(value, object), unscored])
+    return StoredScore._make([*key, None if value is None else from_json(value, object), unscored])
 
 
 def stored_verdict(row: Sequence[Any]) -> StoredVerdict:
     """Return the verdict in a row with the verdict's columns."""
     *key, data = row
-    return StoredVerdict._make([*key, schema.from_json(data, object)])
+    return StoredVerdict._make([*key, from_json(data, object)])
 
 
 _OF_ITS_TURN = ("asked", "answer", "drift")
@@ -107,22 +114,42 @@ ORDER BY c.position, p.repeat, k.conversation, k.system, k.policy, k.depth, k.at
 def insert_check(check: CheckResult, table: str) -> Statement:
     """Return the statement that stores *check* in *table*, in place of an earlier one."""
     values = {name: getattr(check, name) for name in _CHECK_COLUMNS}
-    texts = {name: None if values[name] is None else schema.to_bytes(values[name]) for name in _TEXTS}
+    texts = {name: None if values[name] is None else to_bytes(values[name]) for name in _TEXTS}
     places = ", ".join("CAST(? AS TEXT)" if name in _TEXTS else "?" for name in _CHECK_COLUMNS)
     sql = f"INSERT OR REPLACE INTO {table} ({', '.join(_CHECK_COLUMNS)}) VALUES ({places})"
-    return Statement(sql, tuple({**values, **texts, "value": schema.to_json(check.value)}.values()))
+    return Statement(sql, tuple({**values, **texts, "value": to_json(check.value)}.values()))
 
 
 def check_result(row: Sequence[Any]) -> CheckResult:
     """Return the check result in a row of ``SELECT_CHECKS``."""
     values = dict(zip((*_CHECK_COLUMNS, *_OF_ITS_TURN), row, strict=True))
-    values["value"] = schema.from_json(values["value"], object)
+    values["value"] = from_json(values["value"], object)
     values["at_end"] = bool(values["at_end"])
     if values["passed"] is not None:
         values["passed"] = bool(values["passed"])
     if values["drift"] is not None:
-        values["drift"] = schema.from_json(values["drift"], Drift)
+        values["drift"] = from_json(values["drift"], Drift)
     return CheckResult(**values)
+
+
+def with_drift(found: Iterable[tuple[TurnPlace, Drift]]) -> list[Statement]:
+    """Return what keeps the verdicts in *found*; a turn that has one keeps it."""
+    sql = (
+        "UPDATE turn SET drift = ?, valid = ? WHERE conversation = CAST(? AS TEXT) AND system = ?"
+        " AND policy = ? AND depth = ? AND drift IS NULL"
+    )
+    return [
+        Statement(
+            sql,
+            (
+                to_json(drift),
+                None if drift.valid is None else int(drift.valid),
+                to_bytes(conversation),
+                *rest,
+            ),
+        )
+        for (conversation, *rest), drift in found
+    ]
 
 
 def insert_conversation(position: int, conversation: Conversation) -> Statement:
@@ -248,3 +275,91 @@ def unfinished_turn(rows: Sequence[tuple[str, str]]) -> UnfinishedTurn | None:
     if not rows:
         return None
     return UnfinishedTurn(asked=rows[0][0], steps=tuple(from_json(data, Step) for _, data in rows))
+
+
+_TURN_COLUMNS = ", ".join(RECORD_COLUMNS)
+_IN_RANGE = "conversation = CAST(? AS TEXT) AND system = ? AND policy = ? AND depth BETWEEN ? AND ?"
+_LAST_DEPTH = 2**62
+SELECT_SUPERSEDED = f"SELECT superseded_at, reason, {_TURN_COLUMNS} FROM superseded ORDER BY rowid"
+
+
+class RowRange(NamedTuple):
+    """Some turns of one conversation as played by one system under one policy."""
+
+    conversation: str
+    system: str
+    policy: str
+    first: int = 1
+    last: int | None = None
+    """Depths from ``first`` to ``last``, both included; None to the conversation's end."""
+
+    def values(self, *, to_end: bool = False) -> tuple[Any, ...]:
+        """Return the values for the placeholders of the WHERE clause."""
+        last = _LAST_DEPTH if to_end or self.last is None else self.last
+        return to_bytes(self.conversation), self.system, self.policy, self.first, last
+
+
+class SupersededTurn(NamedTuple):
+    """A turn as it was before it was asked again."""
+
+    at: str
+    """UTC, ISO 8601."""
+    reason: str
+    record: TurnRecord
+
+
+def supersede(
+    span: RowRange, *, at: str, reason: str, scorers: Iterable[str], judges: Iterable[str]
+) -> list[Statement]:
+    """
+    Return the statements that put aside the turns in *span*; it may hold none.
+
+    *scorers* and *judges* are the names in the tables of scores and verdicts. What they, and checks, found
+    in later turns of the conversation and at its end goes as well: a judge may have seen the answers before.
+    """
+    later = span.values(to_end=True)
+    target = f"INSERT INTO superseded (superseded_at, reason, {_TURN_COLUMNS})"
+    moved = f"{target} SELECT ?, ?, {_TURN_COLUMNS} FROM turn"
+    return [
+        Statement(f"{moved} WHERE {_IN_RANGE} ORDER BY depth", (at, reason, *span.values())),
+        Statement(f"DELETE FROM turn WHERE {_IN_RANGE}", span.values()),
+        Statement(f"DELETE FROM ending WHERE {_IN_RANGE}", later),
+        Statement(f"DELETE FROM checked WHERE {_IN_RANGE}", later),
+        Statement(f"DELETE FROM step WHERE {_IN_RANGE}", span.values()),
+        *(
+            Statement(f"DELETE FROM score WHERE scorer = ? AND {_IN_RANGE}", (name, *later))
+            for name in scorers
+        ),
+        *(
+            Statement(f"DELETE FROM verdict WHERE judge = ? AND {_IN_RANGE}", (name, *later))
+            for name in judges
+        ),
+    ]
+
+
+def superseded_turn(row: tuple[Any, ...]) -> SupersededTurn:
+    """Return the superseded turn in a row of ``SELECT_SUPERSEDED``."""
+    at, reason, *record = row
+    return SupersededTurn(at, reason, row_record(record))
+
+
+BEGIN_STAGING = tuple(
+    Statement(sql, ())
+    for table in ("score", "verdict", "checked")
+    for sql in (
+        f"DROP TABLE IF EXISTS temp.new_{table}",
+        f"CREATE TEMP TABLE new_{table} AS SELECT * FROM {table} WHERE 0",
+    )
+)
+
+
+def publish_staged(scorers: Iterable[str], judge: str | None, *, checks: bool) -> Iterator[Statement]:
+    """Yield statements that replace the results of *scorers*, *judge* and *checks* by the staged ones."""
+    for scorer in scorers:
+        yield Statement("DELETE FROM score WHERE scorer = ?", [scorer])
+    yield Statement("DELETE FROM verdict WHERE judge = ?", [judge])
+    if checks:
+        yield Statement("DELETE FROM checked", ())
+    for table in ("score", "verdict", "checked"):
+        yield Statement(f"INSERT OR REPLACE INTO main.{table} SELECT * FROM temp.new_{table}", ())
+        yield Statement(f"DROP TABLE temp.new_{table}", ())

@@ -22,11 +22,12 @@ from replay.core.errors import RunError
 from replay.core.expectation import CheckResult
 from replay.core.lifetimes import in_thread
 from replay.core.record import Step, TurnPlace, TurnRecord
-from replay.store import database, schema, superseding, tables
+from replay.store import database, schema, tables
 from replay.store.database import OPEN, Missing, lock_run, read_mark, unlock_run
-from replay.store.late_drift import with_drift
 from replay.store.reader import DATABASE, LOST, RunReader, database_in
 from replay.store.rows import (
+    BEGIN_STAGING,
+    RowRange,
     StoredScore,
     StoredTally,
     StoredVerdict,
@@ -35,8 +36,10 @@ from replay.store.rows import (
     insert_conversation,
     insert_raw,
     insert_step,
+    publish_staged,
+    supersede,
+    with_drift,
 )
-from replay.store.superseding import RowRange, supersede
 from replay.store.writer import Statement, Writer
 
 Durability = Literal["process", "power"]
@@ -291,7 +294,7 @@ class RunStore(RunReader):
 
     def begin_staging(self) -> None:
         """Take scores, verdicts and checks *anew*; what waited from before is dropped."""
-        self._writing.post_all(superseding.BEGIN)
+        self._writing.post_all(BEGIN_STAGING)
 
     def publish_staged(
         self,
@@ -308,7 +311,7 @@ class RunStore(RunReader):
         With the *facts* and the *event* that say so, in one transaction: all of it holds, or nothing.
         """
         said = [*(_fact(key, value) for key, value in facts.items()), _event(*event)]
-        self._writing.post_all([*superseding.publish_staged(scorers, judge, checks=checks), *said])
+        self._writing.post_all([*publish_staged(scorers, judge, checks=checks), *said])
 
     def add_event(self, kind: str, data: Any) -> None:
         self._writing.post(*_event(kind, data))

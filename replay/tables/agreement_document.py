@@ -17,10 +17,10 @@ from statistics import mean
 from typing import TYPE_CHECKING, Any
 
 from replay.core.errors import InputError, writing
-from replay.report.columns import NONE, TextColumn, column
 from replay.report.document import PlainLines, ReportDocument, ReportSection, Table, notes_section
+from replay.report.drawing import COLOURS, check_can_draw, new_figure, plain
 from replay.report.numbers import count_text
-from replay.report.plots.drawing import COLOURS, check_can_draw, new_figure, plain
+from replay.report.printing import NONE, TextColumn, column
 from replay.statistics.estimate import NumberWithInterval
 from replay.statistics.interval import METHOD_NAMES, Interval, UndefinedNumber
 from replay.statistics.model_agreement import COEFFICIENTS, CorrelationName, PairwiseAgreement

@@ -17,9 +17,9 @@ from typing import Any, Unpack
 from replay.core.errors import InputError, PluginError
 from replay.core.record import TurnRecord
 from replay.core.settings.faults import nearest
-from replay.report.columns import NONE, TextColumn, column, score_cells
 from replay.report.document import ReportDocument, ReportSection, Table, notes_section
 from replay.report.numbers import count_text
+from replay.report.printing import NONE, TextColumn, column, score_cells
 from replay.report.run_document import signatures_section
 from replay.scorers.judges.claims import ClaimCounts
 from replay.scorers.scorer import SHARE, Scorer, Unscored

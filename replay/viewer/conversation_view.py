@@ -7,7 +7,7 @@ In a run with repeats, plays beside each other say why a turn passes in one and 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, NamedTuple
@@ -26,13 +26,11 @@ from replay.scorers.scorer import SHARE
 from replay.statistics.group import Group, group_of, groups_in_order
 from replay.store.page_queries import RunBrowser, TurnScore
 from replay.viewer.run_numbers import BrokenRule
-from replay.viewer.turn_view import StepsView, TextLimits, TurnView, steps_view, turn_view
+from replay.viewer.turn_view import Address, StepsView, TextLimits, TurnView, steps_view, turn_view
 
 MOST_PLAYS = 12
 """More than that are not put beside each other."""
 
-Address = Callable[[str, int | None], str]
-"""Where the page of a play is, by its id, or a turn on it, by its depth."""
 _TurnKey = tuple[str, str, int]
 """System, policy, depth."""
 

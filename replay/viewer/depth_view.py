@@ -32,18 +32,18 @@ from replay.report.charts import (
     variant,
     with_bands_note,
 )
-from replay.report.columns import LAYOUTS, TextColumn
 from replay.report.depth_charts import MOST_DEPTHS, deepest, latency_charts, question_chart, score_chart
 from replay.report.numbers import count_text, duration, number, with_unit
+from replay.report.printing import LAYOUTS, TextColumn
 from replay.report.run_tables import turn_group_columns
 from replay.report.script_tables import SURVIVAL_NOTE, SURVIVAL_TITLE
 from replay.scorers.scorer import SHARE
 from replay.statistics.group import Group, groups_in_order
 from replay.statistics.pass_curves import PassCurve
+from replay.statistics.recorded import ScriptSurvival
 from replay.statistics.repeats import RepeatNumbers
-from replay.statistics.script_survival import ScriptSurvival
-from replay.statistics.server_times import GroupServerTimes, ServerTimesRow
-from replay.viewer.assertions_view import ChecksByDepth, checks_by_depth
+from replay.statistics.run_numbers import GroupServerTimes, ServerTimesRow
+from replay.viewer.overview import ChecksByDepth, checks_by_depth
 from replay.viewer.run_numbers import BrokenRule, RunNumbers
 
 DRAWN_DEPTHS = 6

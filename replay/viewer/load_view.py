@@ -27,10 +27,10 @@ from replay.report.charts import (
 from replay.report.load_document import limit_sentences
 from replay.report.numbers import duration, number, with_unit
 from replay.statistics.estimate import Estimate
+from replay.statistics.load.asks import TimeSeries
+from replay.statistics.load.load_cell import Percentiles
 from replay.statistics.load.load_level import LevelSummary
 from replay.statistics.load.load_summary import LoadSummary
-from replay.statistics.load.percentiles import Percentiles
-from replay.statistics.load.time_series import TimeSeries
 
 _LOOKS = (
     ("--c2", "solid", "circle"),

@@ -20,15 +20,13 @@ from aiohttp import web
 
 from replay.core.errors import InputError, ReplayError
 from replay.viewer import pages
-from replay.viewer.compare_view import CompareView
-from replay.viewer.computing import BackgroundTask, Computing, comparisons_of, gate_of, numbers_of
 from replay.viewer.conversation_index import ListQuery
 from replay.viewer.conversation_view import address_in_viewer, conversation_view
+from replay.viewer.difference_views import CompareView, comparisons_of
 from replay.viewer.live_run import LiveRun, RunIndex
-from replay.viewer.pages import render
-from replay.viewer.run_numbers import GateResult
-from replay.viewer.static_report import VIEWS
-from replay.viewer.turn_lists import interventions_view
+from replay.viewer.pages import VIEWS, render
+from replay.viewer.run_numbers import BackgroundTask, Computing, GateResult, gate_of, numbers_of
+from replay.viewer.turn_view import interventions_view
 from replay.web.access import is_loopback, let_in_by_token
 from replay.web.app import Failure, Handler, add_assets, html, new_app, serve
 

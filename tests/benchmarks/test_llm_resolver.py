@@ -10,7 +10,7 @@ import pytest
 
 from replay.coreference.service.llm import HISTORY_CHARACTERS
 from replay.policies.augment import AugmentPolicy
-from replay.report.drift_text import why_invalid
+from replay.report.findings import why_invalid
 from tests.coreference.asked_model import history
 
 FILE = Path(__file__).parents[2] / "benchmarks" / "llm_resolver.py"

@@ -19,7 +19,7 @@ import yaml
 
 from replay.results.run import Run
 from replay.statistics.checks import CHECK_COLUMNS
-from replay.statistics.turn_frame import STEP_COLUMNS
+from replay.statistics.score_column import STEP_COLUMNS
 from tests.cli.command import replay_cli
 from tests.report.sample_checks import checked_run
 from tests.report.sample_steps import CALLS, stepped_run

@@ -92,7 +92,7 @@ def test_a_pipe_gets_plain_ascii(run):
 
 def test_a_table_of_the_librarys_own_obeys_none_of_its_texts():
     written = io.StringIO()
-    with redirect_stdout(cast(TextIO, GuardedStream(written))):
+    with redirect_stdout(cast("TextIO", GuardedStream(written))):
         console = open_console()
     table = Table("[bold]head[/]\x1b[2J", box=None)
     table.add_row("[link=http://evil.test]here[/link]:smile:\u202e")

@@ -11,12 +11,9 @@ from pathlib import Path
 
 from ruamel.yaml import YAML
 
-from replay.collecting.kinds import KINDS
-from replay.collecting.rules_file import read_rules
-from replay.scenario.sections import RecordedSection
 from replay.collecting.collect import read_rules
 from replay.collecting.patterns import KINDS
-from replay.scenario.optional_sections import RecordedSection
+from replay.scenario.sections import RecordedSection
 from tests.cli.command import replay_cli
 from tests.collecting.logs import write_logs
 

@@ -14,9 +14,8 @@ from aiohttp import web
 from replay.core.message import Message
 from replay.core.record import Intervention, Timing
 from replay.core.trace_ids import RunTraces
-from replay.results.judging import score
 from replay.integrations.otel.spans import asks_of
-from replay.results.rescoring import score
+from replay.results.judging import score
 from tests.adapters.servers import answering, completion
 from tests.integrations.collecting import Collector
 from tests.scenario.keys import played, python, talk

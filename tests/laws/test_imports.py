@@ -45,7 +45,6 @@ ROOMS = {
     "load": "core core/asking datasets store scorers statistics statistics/load "
     "coreference/reading policies play play/load scenario workers workers/cluster",
     "report": "core core/settings scorers statistics statistics/load scenario/assertions",
-    "report/plots": "core core/settings scorers statistics report",
     "results": "core core/settings core/asking datasets store scorers scorers/checks scorers/judges "
     "statistics statistics/load coreference/reading coreference/service users policies "
     "play scenario/assertions scenario workers/cluster load report",
@@ -54,7 +53,7 @@ ROOMS = {
     "workers/cluster load report results",
     "web": "core",
     "viewer": "core store scorers statistics statistics/load scenario/assertions scenario report results web",
-    "tables": "core core/settings core/asking datasets scorers scorers/judges statistics report report/plots",
+    "tables": "core core/settings core/asking datasets scorers scorers/judges statistics report",
     "collecting": "core core/settings datasets coreference/reading coreference scenario report web",
     "study": "core store statistics results",
     "study/presets": "core core/settings scorers statistics users report study",
@@ -70,7 +69,7 @@ ROOMS = {
     "synthesis": "core core/settings core/asking datasets coreference/reading synthesis/documents "
     "synthesis/questions",
     "synthesis/model": "core core/asking coreference/reading play synthesis synthesis/documents",
-    "synthesis/statistics": "core coreference/reading report report/plots synthesis",
+    "synthesis/statistics": "core coreference/reading report synthesis",
     "integrations/deepeval": "core datasets scorers statistics report results runs",
     "integrations/inspect": "core core/settings core/asking scorers scorers/checks statistics policies play "
     "scenario report results runs",
@@ -78,7 +77,7 @@ ROOMS = {
     "cli/serving": "core core/asking web",
     "cli": "core core/settings core/asking datasets scorers/judges statistics "
     "coreference/reading coreference/wording coreference/service coreference play "
-    "play/load scenario/assertions scenario load report report/plots results runs web "
+    "play/load scenario/assertions scenario load report results runs web "
     "viewer tables collecting study/running study/pages synthesis synthesis/model "
     "synthesis/statistics cli/serving",
 }

@@ -39,11 +39,10 @@ def words(name: str) -> list[str]:
     return re.findall(r"[a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower())
 
 
-def definitions(tree: ast.Module) -> Iterator[ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef]:
-    """Yield all classes and functions in *tree*, however deep."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            yield node
+@cache
+def definitions(tree: ast.Module) -> tuple[ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef, ...]:
+    """Return all classes and functions in *tree*, however deep."""
+    return tuple(node for node in ast.walk(tree) if isinstance(node, (ast.ClassDef, *FUNCTIONS)))
 
 
 def identifiers(tree: ast.Module) -> Iterator[str]:
@@ -57,12 +56,6 @@ def identifiers(tree: ast.Module) -> Iterator[str]:
             yield node.id
 
 
-@cache
-def words_of(path: str) -> frozenset[str]:
-    """Return the words of all identifiers in the file at *path*."""
-    return frozenset(word for name in set(identifiers(TREES[path])) for word in words(name))
-
-
 def is_participle(name: str) -> bool:
     """Return whether *name* is a participle and nothing else, as ``shown`` or ``_Held``."""
     return len(found := words(name)) == 1 and PARTICIPLE.fullmatch(found[0]) is not None
@@ -73,6 +66,7 @@ def opens_as_a_riddle(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     return RIDDLE.match(ast.get_docstring(node) or "") is not None
 
 
+@cache
 def counted(tree: ast.Module) -> dict[str, int]:
     """Return how many functions of *tree* are named by a participle, and how many docstrings are riddles."""
     functions = [node for node in definitions(tree) if isinstance(node, FUNCTIONS)]
@@ -91,9 +85,18 @@ def test_what_counts_as_a_participle_and_as_a_riddle():
     assert counted(tree) == {"participles": 1, "riddles": 1}
 
 
+@cache
+def words_in_names() -> dict[str, set[str]]:
+    """Return the words of all names that each file gives to something."""
+    return {
+        path: {word for name in set(identifiers(tree)) for word in words(name)}
+        for path, tree in TREES.items()
+    }
+
+
 @pytest.mark.parametrize("word", sorted(KEPT["words"]))
 def test_a_private_word_names_nothing(word):
-    files = {path for path in TREES if word in words_of(path)}
+    files = {path for path, found in words_in_names().items() if word in found}
     assert files == set(KEPT["words"][word].get("files", ())), f'"{word}": {KEPT["words"][word]["instead"]}'
 
 

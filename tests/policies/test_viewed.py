@@ -19,7 +19,7 @@ from replay.policies.rewrite import RewritePolicy
 from replay.results.verdict_columns import turn_cases
 from replay.runs.launch import load_scenario
 from replay.scenario.assembly import assemble
-from replay.statistics.turn_frame import turn_rows
+from replay.statistics.score_column import turn_rows
 from replay.store.page_queries import RunBrowser
 from replay.store.store import RunStore
 from replay.testing import PolicyContract

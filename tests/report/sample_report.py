@@ -6,10 +6,10 @@ from replay.core.record import Timing, TurnRecord
 from replay.scorers.bleu import bleu1
 from replay.scorers.word_overlap import em, f1, rouge_l
 from replay.statistics.depth_table import depth_table
-from replay.statistics.paired import policy_gaps
-from replay.statistics.run_numbers import Report, hidden_points
+from replay.statistics.paired import hidden_points, policy_gaps
+from replay.statistics.recorded import script_survival
+from replay.statistics.run_numbers import Report
 from replay.statistics.score_column import ScoreColumn, score_columns
-from replay.statistics.script_survival import script_survival
 from tests.scorers.turns import INVALID, VALID, skipped_turn, turn
 
 GOLD = "the glass harbour of Port Ellis"

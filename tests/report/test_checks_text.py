@@ -22,12 +22,10 @@ from replay.scorers.stored_scorer import StoredScorer
 from replay.scorers.word_overlap import em
 from replay.statistics.checks import count_checks
 from replay.statistics.depth_table import depth_table
-from replay.statistics.failure_reasons import FailureReason
 from replay.statistics.paired import policy_gaps
 from replay.statistics.repeats import repeat_numbers
-from replay.statistics.run_numbers import Report
+from replay.statistics.run_numbers import FailureReason, Report, turn_groups
 from replay.statistics.score_column import ScoreColumn, score_columns
-from replay.statistics.turn_groups import turn_groups
 from tests.report.sample_checks import SAMPLE, check, polite
 from tests.report.sample_report import report
 from tests.scorers.turns import turn

@@ -15,12 +15,10 @@ from replay.core.conversation import Passage
 from replay.core.drift_evidence import Drift, Mention, MentionDrift, Reading
 from replay.core.errors import PluginError
 from replay.core.record import TurnRecord, Usage
-from replay.report.evalconvqa import write_evalconvqa
-from replay.report.export import export_turns, report_json
+from replay.report.export import export_turns, report_json, write_evalconvqa
 from replay.report.notes import notes
 from replay.scorers.word_overlap import f1
-from replay.statistics.score_column import ScoreColumn, score_columns
-from replay.statistics.turn_frame import TURN_COLUMNS, turns_frame
+from replay.statistics.score_column import TURN_COLUMNS, ScoreColumn, score_columns, turns_frame
 from tests.report.sample_report import report
 from tests.scorers.turns import INVALID, skipped_turn, turn
 from tests.statistics.spread import LongestAnswer

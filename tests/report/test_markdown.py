@@ -23,10 +23,9 @@ from replay.report.markdown import (
 from replay.scorers.word_overlap import em
 from replay.statistics.checks import count_checks
 from replay.statistics.depth_table import depth_table
-from replay.statistics.failure_reasons import FailedTurns, failure_reasons
 from replay.statistics.paired import policy_gaps
 from replay.statistics.run_comparison import ComparisonSettings, ScoredRun, comparison_report
-from replay.statistics.run_numbers import Report
+from replay.statistics.run_numbers import FailedTurns, Report, failure_reasons
 from replay.statistics.score_column import score_columns
 from tests.report.sample_checks import check
 from tests.report.sample_report import columns, report

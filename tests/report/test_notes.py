@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from replay.core.drift_evidence import Drift, Mention, MentionDrift, Reading, SemanticSimilarity
-from replay.report.drift_text import Candidate, mention_views, why_invalid
+from replay.report.findings import Candidate, mention_views, why_invalid
 from replay.report.notes import notes
 from replay.report.numbers import duration, number
 from replay.scorers.word_overlap import em, f1

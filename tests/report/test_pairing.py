@@ -3,8 +3,7 @@ from __future__ import annotations
 import pytest
 
 from replay.core.errors import InputError
-from replay.report.pairing import pair_groups, select_groups, two_names
-from replay.statistics.group import Group
+from replay.statistics.group import Group, pair_groups, select_groups, two_names
 
 A, B = Group("a", "gold"), Group("a", "pred")
 C, D = Group("b", "gold"), Group("b", "pred")

@@ -15,9 +15,7 @@ from msgspec.structs import replace
 
 from replay.core.errors import InputError, PluginError
 from replay.core.record import Timing
-from replay.report.plots.agreement import agreement_figure
-from replay.report.plots.by_depth import depth_figure, gap_figure, latency_figure
-from replay.report.plots.drawing import (
+from replay.report.drawing import (
     COLOURS,
     WIDTHS_IN,
     check_can_draw,
@@ -28,6 +26,7 @@ from replay.report.plots.drawing import (
     save,
     style,
 )
+from replay.report.figures import agreement_figure, depth_figure, gap_figure, latency_figure
 from replay.scorers.operational import latency
 from replay.statistics.depth_table import depth_table
 from replay.statistics.paired import policy_gaps

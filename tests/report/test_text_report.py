@@ -18,12 +18,12 @@ import pytest
 from rich.console import Console
 
 from replay.report import markdown, notebook, text
-from replay.report.columns import TextColumn, Value, score_cells, table_lines
 from replay.report.document import ItemList, ReportSection, notes_section, with_remarks
 from replay.report.export import report_json
 from replay.report.markdown import markdown_report
 from replay.report.notes import conclusions, hidden_sentences, wording_sentences
 from replay.report.numbers import count_text
+from replay.report.printing import TextColumn, Value, score_cells, table_lines
 from replay.report.run_document import run_document
 from replay.report.run_tables import displayed_ks
 from replay.report.text import print_report
@@ -32,9 +32,9 @@ from replay.scorers.unanswerable import unanswerable_precision
 from replay.statistics.checks import count_checks
 from replay.statistics.depth_table import depth_table
 from replay.statistics.group import Group
-from replay.statistics.paired import DifferenceRow, PairedDifference, policy_gaps
+from replay.statistics.paired import DifferenceRow, HiddenPoints, PairedDifference, policy_gaps
 from replay.statistics.repeats import repeat_numbers
-from replay.statistics.run_numbers import HiddenPoints, Report, WordingAgreement
+from replay.statistics.run_numbers import Report, WordingAgreement
 from replay.statistics.score_column import ScoreColumn
 from tests.report.sample_checks import SAMPLE
 from tests.report.sample_report import report

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from replay.report.document import BARS, MOST_BARS, sparkline
 from replay.report.markdown import markdown_report
-from replay.report.text import print_report
-from replay.report.trends import BARS, MOST, can_show_bars, sparkline
+from replay.report.text import can_show_bars, print_report
 from replay.scorers.word_overlap import em
 from replay.statistics.depth_table import depth_table
 from replay.statistics.run_numbers import Report
@@ -150,11 +150,11 @@ def test_equal_values_are_neither_low_nor_high():
     assert sparkline([3, 3], low=3, high=3) == "▄▄"
 
 
-@pytest.mark.parametrize("length", [MOST, MOST + 1, 100, 1000])
+@pytest.mark.parametrize("length", [MOST_BARS, MOST_BARS + 1, 100, 1000])
 def test_a_long_row_stays_short_and_keeps_its_shape(length):
     found = sparkline([float(place) for place in range(length)], low=0, high=length - 1)
 
-    assert MOST // 2 <= len(found) <= MOST
+    assert MOST_BARS // 2 <= len(found) <= MOST_BARS
     assert list(found) == sorted(found)
     assert (found[0], found[-1]) == ("▁", "█")
 

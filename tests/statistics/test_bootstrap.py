@@ -4,13 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from replay.statistics.bootstrap import (
-    WeightBlocks,
-    cluster_bootstrap,
-    cluster_weights,
-    resampled_means,
-)
 from replay.statistics.interval import Interval, interval
+from replay.statistics.resampling import WeightBlocks, cluster_bootstrap, cluster_weights, resampled_means
 
 
 @given(st.integers(0, 30), st.integers(0, 20), st.integers(0, 2**32))
@@ -35,7 +30,7 @@ def test_negative_sizes_are_refused():
 
 @pytest.mark.parametrize(("block", "looks"), [(70, 5), (330, 1)])
 def test_weights_in_blocks_are_the_weights_at_once_at_every_look(monkeypatch, block, looks):
-    monkeypatch.setattr("replay.statistics.bootstrap.BLOCK", block)
+    monkeypatch.setattr("replay.statistics.resampling.BLOCK", block)
     blocks = WeightBlocks(10, resamples=33, seed=9)
 
     for _ in range(2):
@@ -75,14 +70,14 @@ def test_the_interval_is_the_middle_of_the_resampled_values():
     assert found == Interval(low=5.0, high=95.0)
 
 
-def _coverage(by_conversation: bool) -> float:
+def _coverage(by_conversation: bool, trials: int) -> float:
     """
     How often a 95 % interval holds the true mean, when turns of a conversation go well or badly together.
 
     40 conversations of 5 turns; the conversation decides over 3/4 of a turn's variance.
     """
     rng = np.random.default_rng(7)
-    trials, conversations, turns, held = 300, 40, 5, 0
+    conversations, turns, held = 40, 5, 0
     for trial in range(trials):
         values = (
             0.5 + 0.3 * rng.normal(size=(conversations, 1)) + 0.17 * rng.normal(size=(conversations, turns))
@@ -98,12 +93,12 @@ def _coverage(by_conversation: bool) -> float:
 
 
 def test_intervals_over_conversations_hold_the_truth_about_as_often_as_they_say():
-    assert 0.89 <= _coverage(by_conversation=True) <= 0.98
+    assert 0.89 <= _coverage(by_conversation=True, trials=300) <= 0.98
 
 
 def test_intervals_over_turns_would_not():
     """Why whole conversations are drawn."""
-    assert _coverage(by_conversation=False) < 0.8
+    assert _coverage(by_conversation=False, trials=100) < 0.8
 
 
 def test_no_clusters_and_no_resamples_are_no_mistake():
@@ -115,13 +110,13 @@ def test_no_clusters_and_no_resamples_are_no_mistake():
 
 @pytest.mark.parametrize(("block", "rows"), [(25, [2] * 16 + [1]), (9, [1] * 33), (10, [1] * 33)])
 def test_a_block_holds_as_many_rows_as_fit_and_at_least_one(monkeypatch, block, rows):
-    monkeypatch.setattr("replay.statistics.bootstrap.BLOCK", block)
+    monkeypatch.setattr("replay.statistics.resampling.BLOCK", block)
 
     assert [len(some) for some in WeightBlocks(10, resamples=33, seed=9)] == rows
 
 
 def test_weights_that_fit_are_drawn_once(monkeypatch):
-    monkeypatch.setattr("replay.statistics.bootstrap.BLOCK", 330)
+    monkeypatch.setattr("replay.statistics.resampling.BLOCK", 330)
     blocks = WeightBlocks(10, resamples=33, seed=9)
 
     assert next(iter(blocks)) is next(iter(blocks))

@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given, strategies as st
 from scipy import optimize
 
-from replay.statistics import bradley_terry as module
-from replay.statistics.bradley_terry import SLOW, bradley_terry
+from replay.statistics import preferences as module
 from replay.statistics.interval import FEW, Interval, UndefinedNumber
-from replay.statistics.preferences import POINTS, Preference
+from replay.statistics.preferences import POINTS, SLOW, Preference, bradley_terry
 from tests.data_tables import from_table
 
 # Games won against each other in the American League, 1987: Agresti, Categorical Data Analysis, section

@@ -13,7 +13,7 @@ from replay.scorers.word_overlap import em
 from replay.statistics.checks import changed_checks
 from replay.statistics.run_comparison import ScoredRun
 from replay.statistics.score_column import score_columns
-from replay.viewer.compare_view import compare_view
+from replay.viewer.difference_views import compare_view
 from replay.viewer.pages import render
 from tests.cli.command import replay_cli
 from tests.report.sample_checks import check, checked_run, polite

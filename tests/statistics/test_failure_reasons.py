@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from replay.statistics.failure_reasons import FailedTurns, failure_reasons
+from replay.statistics.run_numbers import FailedTurns, failure_reasons
 from tests.data_tables import from_table
 
 

@@ -7,8 +7,7 @@ import pytest
 from replay.core.record import TurnRecord
 from replay.scorers.operational import latency
 from replay.scorers.word_overlap import em
-from replay.statistics.paired import policy_gaps
-from replay.statistics.run_numbers import HiddenPoints, hidden_points
+from replay.statistics.paired import HiddenPoints, hidden_points, policy_gaps
 from replay.statistics.score_column import score_columns
 from tests.scorers.turns import turn
 

@@ -7,9 +7,9 @@ import pytest
 from scipy import stats
 
 from replay.scorers.word_overlap import f1
-from replay.statistics.bootstrap import cluster_weights, jackknifed_means, jackknifed_values, resampled_means
 from replay.statistics.depth_table import depth_table
 from replay.statistics.interval import Interval, UndefinedNumber, bca_interval, interval
+from replay.statistics.resampling import cluster_weights, jackknifed_means, jackknifed_values, resampled_means
 from replay.statistics.score_column import ScoreColumn, score_columns
 from tests.scorers.turns import turn
 from tests.statistics.spread import LongestAnswer

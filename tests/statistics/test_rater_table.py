@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from replay.statistics.bootstrap import cluster_weights
 from replay.statistics.interval import FEW, NO_RESAMPLES, Interval, UndefinedNumber, interval
 from replay.statistics.rater_agreement import ALL_EQUAL, NOT_TWO, RatedItem
 from replay.statistics.rater_table import NO_NAMES, NO_PAIR, NOT_USUAL, rater_agreement_of
+from replay.statistics.resampling import cluster_weights
 from tests.statistics.test_rater_agreement import krippendorff_alpha
 
 

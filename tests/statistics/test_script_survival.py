@@ -8,7 +8,7 @@ from scipy.stats import binomtest
 from replay.core.drift_evidence import Drift
 from replay.core.record import TurnRecord
 from replay.statistics.group import Group
-from replay.statistics.script_survival import SurvivalRow, script_survival
+from replay.statistics.recorded import SurvivalRow, script_survival
 from tests.scorers.turns import INVALID, VALID, turn
 
 UNJUDGED = Drift(valid=None, mentions=(), mode="strict", not_judged="not English")

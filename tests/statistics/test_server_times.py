@@ -15,7 +15,7 @@ from replay.report.text import print_report
 from replay.results.run import Run
 from replay.statistics.group import Group
 from replay.statistics.load.load_summary import LoadSummary
-from replay.statistics.server_times import ServerTimedTurn, count_server_times
+from replay.statistics.run_numbers import ServerTimedTurn, count_server_times
 from replay.viewer.depth_view import server_times_chart
 from tests.report.sample_report import report
 from tests.report.test_load_text import shown

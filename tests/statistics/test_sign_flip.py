@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from replay.statistics.sign_flip import SLOW_PERMUTATIONS, SignFlipTest, sign_flip, sign_flip_means
+from replay.statistics.resampling import SLOW_PERMUTATIONS, SignFlipTest, sign_flip, sign_flip_means
 
 
 def only(differences, permutations=10_000, seed=0):

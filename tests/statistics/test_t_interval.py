@@ -9,10 +9,10 @@ import pytest
 from scipy import stats
 
 from replay.scorers.word_overlap import f1
-from replay.statistics.bootstrap import cluster_weights
 from replay.statistics.depth_table import depth_table
 from replay.statistics.interval import SAME, Interval, interval, t_ends
 from replay.statistics.model_agreement import correlations
+from replay.statistics.resampling import cluster_weights
 from replay.statistics.score_column import score_columns
 from tests.scorers.turns import turn
 

@@ -11,8 +11,18 @@ from replay.scorers.retrieval import hit_rate_scorer
 from replay.scorers.scorer import Unscored
 from replay.scorers.word_overlap import em
 from replay.statistics import score_column
-from replay.statistics.score_column import ScoreColumn, in_parts, score_columns, stored_column, survey_scorers
-from replay.statistics.turn_frame import TURN_COLUMNS, encodable, turn_columns, turn_rows, turns_frame
+from replay.statistics.score_column import (
+    TURN_COLUMNS,
+    ScoreColumn,
+    encodable,
+    in_parts,
+    score_columns,
+    stored_column,
+    survey_scorers,
+    turn_columns,
+    turn_rows,
+    turns_frame,
+)
 from tests.scorers.turns import INVALID, NOT_JUDGED, turn
 from tests.statistics.repeated import played
 from tests.statistics.spread import LongestAnswer

@@ -5,8 +5,8 @@ from __future__ import annotations
 from random import Random
 
 from replay.scorers.word_overlap import em
+from replay.statistics.run_numbers import turn_groups
 from replay.statistics.score_column import score_columns
-from replay.statistics.turn_groups import turn_groups
 from tests.scorers.turns import skipped_turn, turn
 
 

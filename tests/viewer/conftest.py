@@ -19,7 +19,7 @@ from aiohttp.web import AppRunner, TCPSite
 from replay.results.run import Run
 from replay.scorers.word_overlap import f1
 from replay.viewer.live_run import RunIndex
-from replay.viewer.static_report import write_report
+from replay.viewer.pages import write_report
 from replay.viewer.viewer import Viewer
 from tests.report.sample_checks import checked_run
 from tests.report.test_load_text import sweep

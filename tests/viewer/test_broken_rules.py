@@ -10,9 +10,8 @@ from replay.results.run import Run
 from replay.scorers.word_overlap import em, f1
 from replay.statistics.checks import count_checks
 from replay.store.page_queries import RecordKey, RunBrowser
-from replay.viewer.assertions_view import assertions_view, objective_value
-from replay.viewer.computing import numbers_of
-from replay.viewer.run_numbers import broken_rules, gate
+from replay.viewer.overview import assertions_view, objective_value
+from replay.viewer.run_numbers import broken_rules, gate, numbers_of
 from tests.report.sample_checks import SAMPLE, check, checked_run
 from tests.report.test_load_text import sweep
 from tests.statistics.load_runs import summary_of

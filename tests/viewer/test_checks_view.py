@@ -7,10 +7,9 @@ import re
 
 import pytest
 
-from replay.viewer.assertions_view import check_totals
-from replay.viewer.computing import numbers_of
-from replay.viewer.pages import environment, render
-from replay.viewer.static_report import write_report
+from replay.viewer.overview import check_totals
+from replay.viewer.pages import environment, render, write_report
+from replay.viewer.run_numbers import numbers_of
 from tests.report.sample_checks import SAMPLE, check, checked_run, polite
 from tests.viewer.runs import seen
 

@@ -13,7 +13,7 @@ from replay.scorers.word_overlap import f1
 from replay.statistics.comparison import ComparisonSettings
 from replay.statistics.run_comparison import ScoredRun, comparison_report
 from replay.statistics.score_column import score_columns
-from replay.viewer.compare_view import compare_view
+from replay.viewer.difference_views import compare_view
 from tests.report.sample_report import records
 
 

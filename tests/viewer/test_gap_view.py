@@ -7,12 +7,7 @@ import pytest
 from replay.results.run import Run
 from replay.statistics.attribution import Attribution, AttributionPart, GapByVerdict
 from replay.store.page_queries import RunBrowser
-from replay.viewer.gap_view import (
-    attribution_sentence,
-    gap_view,
-    missing_policies,
-    verdict_sentence,
-)
+from replay.viewer.difference_views import attribution_sentence, gap_view, missing_policies, verdict_sentence
 from replay.viewer.pages import render
 from replay.viewer.run_numbers import run_numbers
 from tests.viewer.runs import add, create, drifted, finish, record, talk

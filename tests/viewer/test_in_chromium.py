@@ -8,7 +8,7 @@ import re
 import pytest
 
 from replay.results.run import Run
-from replay.viewer.static_report import write_report
+from replay.viewer.pages import write_report
 from tests.driving import CSS, By, Keys, Select, screen, shown, until
 from tests.viewer.browsing import curves, drawn, go, harmless
 from tests.viewer.runs import make_run, record, talk

@@ -13,8 +13,8 @@ from replay.core.record import Intervention, RejectedWording
 from replay.store.page_queries import RunBrowser
 from replay.viewer import viewer
 from replay.viewer.conversation_view import address_in_viewer
-from replay.viewer.static_report import write_report
-from replay.viewer.turn_lists import interventions_view
+from replay.viewer.pages import write_report
+from replay.viewer.turn_view import interventions_view
 from tests.driving import screen, shown, until
 from tests.viewer.conftest import get, viewing_here
 from tests.viewer.runs import EVIL, make_run, record, talk

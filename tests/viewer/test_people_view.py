@@ -9,9 +9,8 @@ import pytest
 
 from replay.results.run import Run
 from replay.statistics.people import HumanScores, PeopleScore
-from replay.viewer.pages import render
+from replay.viewer.pages import render, write_report
 from replay.viewer.people_view import people_view
-from replay.viewer.static_report import write_report
 from tests.viewer.conftest import computed, get
 from tests.viewer.runs import EVIL, make_run, people_run, record, talk
 

@@ -11,10 +11,10 @@ from functools import partial
 
 import pytest
 
-from replay.viewer.computing import numbers_of
 from replay.viewer.depth_view import depth_view
 from replay.viewer.live_run import LiveRun
-from replay.viewer.static_report import write_report
+from replay.viewer.pages import write_report
+from replay.viewer.run_numbers import numbers_of
 from tests.viewer.runs import EVIL, make_run, page_of, record, seen, talk
 
 REPEATS = {"times": 3, "mark": "~", "seeds": []}

@@ -10,8 +10,8 @@ import pytest
 from replay.results.run import Run
 from replay.runs.launch import run_async
 from replay.viewer.conversation_view import address_in_viewer
-from replay.viewer.static_report import write_report
-from replay.viewer.turn_lists import recorded_view
+from replay.viewer.pages import write_report
+from replay.viewer.turn_view import recorded_view
 from tests.scenario.keys import scenario, talk
 from tests.viewer.conftest import computed
 from tests.viewer.runs import EVIL as HOSTILE

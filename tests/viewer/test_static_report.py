@@ -16,8 +16,7 @@ from replay.core.errors import InputError
 from replay.core.message import Message
 from replay.report.notes import hidden_sentences, wording_sentences
 from replay.results.run import Run
-from replay.viewer.pages import hash_of
-from replay.viewer.static_report import LIMIT_BYTES, write_report
+from replay.viewer.pages import LIMIT_BYTES, hash_of, write_report
 from tests.cli.command import replay_cli
 from tests.scorers.turns import INVALID, NOT_JUDGED
 from tests.viewer.runs import EVIL, make_run, page_of, record, seen, talk

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from replay.core.message import Message, ToolCall
-from replay.viewer.static_report import ROOM
+from replay.viewer.pages import ROOM
 from replay.viewer.turn_view import TextLimits, laid_out, steps_view
 from tests.report.sample_steps import STEPS, TIMES_S, stepped_run
 from tests.viewer.runs import page_of, seen

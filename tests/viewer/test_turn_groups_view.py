@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from replay.runs.launch import run_async
-from replay.viewer.static_report import write_report
+from replay.viewer.pages import write_report
 from tests.scenario.keys import scenario, talk
 
 

@@ -31,7 +31,7 @@ from replay.core.message import Message, ToolCall as RecordedCall, instructions,
 from replay.core.record import TurnRecord
 from replay.datasets.chat_log import ChatLogParser, ParsedMessage
 from replay.datasets.data_file import SourceLocation
-from replay.report.drift_text import why_invalid
+from replay.report.findings import why_invalid
 from replay.results.run import Run
 from replay.scorers.reference_score import mean, why_unanswered
 from replay.scorers.scorer import Unscored

@@ -245,7 +245,7 @@ class PlayedSample:
 
 def _plan_fields(depth: int, recorded: str, planned: PlannedTurn) -> dict[str, Any]:
     """Return the plan of a turn as fields for a reader, without those that are None."""
-    from replay.report.drift_text import why_invalid
+    from replay.report.findings import why_invalid
 
     drift = planned.drift
     fields = {

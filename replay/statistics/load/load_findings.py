@@ -32,8 +32,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from replay.core.load_record import GeneratorReport, LatenessSummary
+from replay.statistics.load.load_cell import SHARES, Percentiles, asks_needed
 from replay.statistics.load.load_level import LevelSummary, busiest, latest, most_lagging
-from replay.statistics.load.percentiles import SHARES, Percentiles, asks_needed
 
 LATENESS_S = 0.01
 SHARE = 0.1

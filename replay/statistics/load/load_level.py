@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from replay.core.load_record import GeneratorReport, LevelPlayed
 from replay.statistics.group import Group
 from replay.statistics.load.asks import Asks, Floats
-from replay.statistics.load.load_cell import LoadCell, LoadTally, picked_asks
-from replay.statistics.load.percentiles import Percentiles
+from replay.statistics.load.load_cell import LoadCell, LoadTally, Percentiles, picked_asks
 
 
 def latest(generators: Sequence[GeneratorReport]) -> GeneratorReport | None:

@@ -19,13 +19,15 @@ import numpy as np
 from replay.core.load_record import LevelPlayed
 from replay.statistics.estimate import Estimate, estimate_cells, resampling
 from replay.statistics.group import Group
-from replay.statistics.load.asks import OUTSIDE, Asks, ConversationOrder
+from replay.statistics.load.asks import OUTSIDE, Asks, ConversationOrder, TimeSeries, time_series
 from replay.statistics.load.load_cell import (
     Cell,
     CellScores,
+    KeptDurations,
     LoadCell,
     LoadTally,
     load_cell,
+    percentiles,
 )
 from replay.statistics.load.load_findings import Saturation, level_warnings, saturation
 from replay.statistics.load.load_level import (
@@ -37,8 +39,6 @@ from replay.statistics.load.load_level import (
     rates,
     tokens_from,
 )
-from replay.statistics.load.percentiles import KeptDurations, percentiles
-from replay.statistics.load.time_series import TimeSeries, time_series
 from replay.statistics.score_column import ScoreColumn
 
 

@@ -18,7 +18,6 @@ import msgspec
 
 from replay.core.decoding import convert_to
 from replay.core.history import Exchange
-from replay.statistics.bradley_terry import bradley_terry
 from replay.statistics.group import Group
 from replay.statistics.people import HumanTable, number_text
 from replay.statistics.preferences import (
@@ -28,6 +27,7 @@ from replay.statistics.preferences import (
     Outcome,
     Preference,
     PreferenceRow,
+    bradley_terry,
     preferences_of,
 )
 from replay.statistics.rater_agreement import RatedItem

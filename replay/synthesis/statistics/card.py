@@ -11,7 +11,6 @@ from typing import Any
 from replay.core.conversation import Conversation
 from replay.core.errors import writing
 from replay.coreference.reading.resolver import Resolver
-from replay.report.columns import column
 from replay.report.document import (
     Cases,
     CaseText,
@@ -24,6 +23,7 @@ from replay.report.document import (
     notes_section,
 )
 from replay.report.markdown import document_markdown
+from replay.report.printing import column
 from replay.synthesis.statistics.data_document import data_notes, data_sections
 from replay.synthesis.statistics.data_statistics import DataStatistics, data_statistics
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from replay.report.columns import NONE, TextColumn, column
 from replay.report.document import Name, ReportDocument, ReportSection, Table, notes_section
+from replay.report.printing import NONE, TextColumn, column
 from replay.synthesis.statistics.data_statistics import (
     REFERENCES,
     DataStatistics,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from replay.report.plots.drawing import COLOURS, DASHES, MARKERS, WIDTHS_IN, Width, new_figure, plain
+from replay.report.drawing import COLOURS, DASHES, MARKERS, WIDTHS_IN, Width, new_figure, plain
 from replay.synthesis.statistics.data_statistics import DataStatistics, Proportion
 from replay.synthesis.statistics.question_kinds import QUESTION_WORDS
 

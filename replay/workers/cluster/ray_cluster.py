@@ -26,9 +26,9 @@ from threading import Thread
 from typing import Any, Self
 
 from replay.core.errors import InputError
+from replay.core.lifetimes import in_thread
 from replay.core.logs import log_event
 from replay.core.settings.plugins import KINDS, available
-from replay.core.uncancellable import in_thread
 from replay.scenario.sections import ClusterSection, Scenario
 
 NEEDED = 'runs on a cluster take Ray: pip install "convreplay[ray]"'

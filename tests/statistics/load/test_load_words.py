@@ -10,19 +10,19 @@ import pytest
 
 from replay.core.load_record import GeneratorReport, LagSummary, LatenessSummary, LevelPlayed
 from replay.statistics.group import Group
-from replay.statistics.load.asks import Asks
-from replay.statistics.load.load_cell import LoadCell, LoadTally
-from replay.statistics.load.load_findings import duration, level_warnings
-from replay.statistics.load.load_level import LevelSummary, Rates, goodput, tokens_from
-from replay.statistics.load.load_summary import Knee, load_summary
-from replay.statistics.load.percentiles import (
+from replay.statistics.load.asks import Asks, time_series
+from replay.statistics.load.load_cell import (
     CountedDurations,
     KeptDurations,
+    LoadCell,
+    LoadTally,
     Percentiles,
     asks_needed,
     percentiles,
 )
-from replay.statistics.load.time_series import time_series
+from replay.statistics.load.load_findings import duration, level_warnings
+from replay.statistics.load.load_level import LevelSummary, Rates, goodput, tokens_from
+from replay.statistics.load.load_summary import Knee, load_summary
 
 PLAYED = LevelPlayed(
     index=0,

@@ -9,7 +9,7 @@ import pandas as pd
 
 from replay.results.run import Run
 from replay.study.running.export import export_study
-from replay.viewer.static_report import write_report
+from replay.viewer.pages import write_report
 from tests.study.presets import test_compare, test_drift
 from tests.study.presets.people import study_text, work
 from tests.study.serving import begun, served

@@ -173,7 +173,7 @@ def test_a_card_says_what_is_in_and_what_was_left_out(tmp_path):
 
 @pytest.mark.parametrize("width", ["column", "page"])
 def test_the_figure_is_the_same_for_the_same_figures(tmp_path, width):
-    from replay.report.plots.drawing import save, style
+    from replay.report.drawing import save, style
     from replay.synthesis.statistics.data_figure import data_figure
 
     data = [data_statistics("one", [BAND]), data_statistics("two", [without_standalone()])]

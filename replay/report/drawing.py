@@ -22,9 +22,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from replay.core.errors import InputError, writing
 from replay.core.extras import extra_module
 from replay.core.settings.faults import nearest
-from replay.report.pairing import select_groups
 from replay.statistics.depth_table import FEW_CONVERSATIONS, GroupTable
-from replay.statistics.group import Group
+from replay.statistics.group import Group, select_groups
 from replay.statistics.run_comparison import ScoredRun
 from replay.statistics.run_numbers import Report
 

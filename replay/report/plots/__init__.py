@@ -1,1 +1,0 @@
-"""Static pictures of runs, for papers and slides; drawn with matplotlib, which is optional."""
