@@ -166,17 +166,14 @@ def file_of(name: str) -> str | None:
 
 def test_only_the_reader_and_the_verdict_import_the_network():
     """And no earlier than for a verdict, since it loads ONNX Runtime."""
-    network = {f"replay.coreference.reading.{name}" for name in ("decode", "network", "verdict")}
+    network = {f"replay.coreference.reading.{name}" for name in ("decisions", "decode", "network")}
     importing = {
         name
         for name, path in FILES.items()
         if {file_of(found) for found in imported(path)} & network and room_of(path) != "coreference/training"
     }
     assert importing == {
-        *(
-            "replay.coreference.reading." + name
-            for name in ("decisions", "decode", "embedded", "phrasing", "verdict")
-        ),
+        *("replay.coreference.reading." + name for name in ("decisions", "decode", "embedded", "phrasing")),
         "replay.coreference.verdict.strict",
     }
     program = "import sys, replay.coreference.verdict.strict; print('onnxruntime' in sys.modules)"

@@ -8,9 +8,9 @@ from collections.abc import Callable
 
 import pytest
 
-from replay.coreference.reading import clauses
+from replay.coreference.reading import words as reading_words
+from replay.coreference.reading.sequence import END, START, UNKNOWN, WordPiece
 from replay.coreference.reading.substitution import at_sentence_start
-from replay.coreference.reading.wordpiece import END, START, UNKNOWN, WordPiece
 from replay.coreference.reading.words import tokens
 from replay.coreference.service import quotes
 from replay.policies import augment
@@ -32,8 +32,8 @@ PIECES = WordPiece({piece: n for n, piece in enumerate((UNKNOWN, START, END, "a"
 READERS: dict[str, Callable[[str], object]] = {
     "pieces of words": lambda text: list(PIECES.tokens(text)),
     "a sentence's start": lambda text: at_sentence_start(text, len(text)),
-    "breaks": all_of(clauses._BREAK),
-    "sentences": all_of(clauses._SENTENCE_END),
+    "breaks": all_of(reading_words._BREAK),
+    "sentences": all_of(reading_words._SENTENCE_END),
     "markup": all_of(augment._MARKUP),
     "text without Markdown": quotes.plain,
     "items of a quote": quotes._BETWEEN_ITEMS.split,

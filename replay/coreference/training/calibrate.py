@@ -16,10 +16,9 @@ from scipy.optimize import minimize
 
 from replay.core.drift_evidence import Reading
 from replay.coreference.reading import decisions, network
-from replay.coreference.reading.decisions import Decisions, Logistic
+from replay.coreference.reading.decisions import Decisions, Logistic, evidence
 from replay.coreference.reading.embedded import EmbeddedResolver
 from replay.coreference.reading.resolver import Document
-from replay.coreference.reading.verdict import evidence
 from replay.coreference.reading.words import content_words, word_f1, words
 from replay.coreference.training.annotated_questions import Example, read_examples, with_titles
 from replay.coreference.training.corrupted import corrupt

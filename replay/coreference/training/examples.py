@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from replay.coreference.reading.resolver import Document
-from replay.coreference.reading.sequence import Role, Segment, TokenSequence, pair_of, sequence_of
-from replay.coreference.reading.wordpiece import WordPiece
+from replay.coreference.reading.sequence import Role, Segment, TokenSequence, WordPiece, pair_of, sequence_of
 from replay.coreference.training.edits import Span, TokenEdit, content_words, edits_between, spans_of
 
 IGNORED = -1

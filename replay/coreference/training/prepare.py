@@ -11,7 +11,7 @@ from pathlib import Path
 
 from replay.core.history import Exchange
 from replay.coreference.reading.resolver import Document
-from replay.coreference.reading.wordpiece import WordPiece
+from replay.coreference.reading.sequence import WordPiece
 from replay.coreference.training.annotated_questions import read_examples, with_titles
 from replay.coreference.training.corrupted import CorruptedExample, corrupt
 from replay.coreference.training.dialogues import AnnotatedTurn, read_dialogues

@@ -30,7 +30,7 @@ from pathlib import Path
 
 import torch
 
-from replay.coreference.reading.wordpiece import WordPiece
+from replay.coreference.reading.sequence import WordPiece
 from replay.coreference.training.calibrate import calibrate
 from replay.coreference.training.examples import TrainingExample
 from replay.coreference.training.export import export, load

@@ -62,7 +62,7 @@ def probability(
     if not any(reading.distribution for reading in gold):
         return None
     # ONNX Runtime is loaded by whoever judges, never by `replay --help`.
-    from replay.coreference.reading.verdict import probability_of_drift
+    from replay.coreference.reading.decisions import probability_of_drift
 
     return round(probability_of_drift(gold, gold_document, predicted_document), _DIGITS)
 
@@ -96,7 +96,7 @@ def verdict(
     pairs = list(hard.paired(gold, predicted if drifted else ()))
     shares = [0.0] * len(pairs)
     if probability:
-        from replay.coreference.reading.verdict import shares_of
+        from replay.coreference.reading.decisions import shares_of
 
         shares = shares_of(pairs, predicted_document)
     mentions = (

@@ -1,7 +1,7 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from replay.coreference.reading.clauses import capped, is_clause, sentences
+from replay.coreference.reading.words import capped, is_clause, sentences
 from tests.data_tables import from_table
 
 

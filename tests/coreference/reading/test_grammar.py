@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from replay.coreference.reading.grammar import (
+from replay.coreference.reading.phrasing import (
     contraction_for,
     instead_of_one,
     invert_clause,

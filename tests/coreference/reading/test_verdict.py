@@ -10,9 +10,9 @@ import pytest
 
 from replay.core.drift_evidence import Mention, Reading
 from replay.coreference.reading import decisions, network
+from replay.coreference.reading.decisions import evidence, probability_of_drift, shares_of
 from replay.coreference.reading.embedded import EmbeddedResolver
 from replay.coreference.reading.sequence import Role
-from replay.coreference.reading.verdict import evidence, probability_of_drift, shares_of
 from tests.coreference.reading.made_up import document, pieces, undecided
 
 GOLD = document("Did she see him?", "Who?", "Ann met Bob.")

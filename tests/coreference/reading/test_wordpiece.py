@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import example, given, strategies as st
 
-from replay.coreference.reading.wordpiece import END, PAD, START, UNKNOWN, WordPiece
+from replay.coreference.reading.sequence import END, PAD, START, UNKNOWN, WordPiece
 from tests.coreference.reading.made_up import pieces
 
 PLAY = pieces("play", "##ing", "##ed", "ann", "élan")

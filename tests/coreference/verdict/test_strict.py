@@ -6,7 +6,7 @@ import pytest
 
 from replay.core.drift_evidence import Mention, Reading
 from replay.core.history import Exchange
-from replay.coreference.reading import verdict as learned
+from replay.coreference.reading import decisions as learned
 from replay.coreference.reading.resolver import Document
 from replay.coreference.verdict import hard
 from replay.coreference.verdict.strict import THRESHOLD, compare
