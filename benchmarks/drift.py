@@ -40,9 +40,10 @@ from pathlib import Path
 from dialogues import ranking
 
 from replay.core.drift_evidence import MENTION_KINDS, Drift, Mention, Reading
-from replay.coreference.reading.clusters import read_all
+from replay.coreference.reading import rewriting
 from replay.coreference.reading.embedded import EmbeddedResolver
 from replay.coreference.reading.mentions import GENERAL_NOUNS, PRONOUN_KINDS, ellipsis_of, find_mentions
+from replay.coreference.reading.readings import read_all
 from replay.coreference.reading.resolver import Document
 from replay.coreference.reading.words import content_words, word_f1, words
 from replay.coreference.training.annotated_questions import Example, read_examples
@@ -50,7 +51,6 @@ from replay.coreference.training.corrupted import CorruptedExample, corrupt
 from replay.coreference.training.held_out import is_for_decisions, is_held_out
 from replay.coreference.training.human_readings import RightReading, right_readings
 from replay.coreference.verdict import hard, strict
-from replay.coreference.wording import rewriting
 
 CLAUSE_RECALL = 0.6
 RESOLVERS = ("copy", "title", "embedded", "fastcoref")

@@ -18,8 +18,8 @@ from typing import Literal
 from replay.core.conversation import Conversation
 from replay.core.drift_evidence import Reading
 from replay.core.history import Exchange
-from replay.coreference.reading.clusters import read_all
 from replay.coreference.reading.language import ENGLISH_ONLY, not_readable
+from replay.coreference.reading.readings import read_all
 from replay.coreference.reading.resolver import BackgroundUse, Document, Resolver, recorded_document
 from replay.coreference.reading.words import comparable_words, words
 from replay.coreference.verdict import strict

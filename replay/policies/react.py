@@ -25,8 +25,8 @@ from replay.core.record import Edit, Intervention
 from replay.core.settings.plugins import NestedChoice
 from replay.core.settings.prices import NO_PRICES, PriceTable
 from replay.coreference.drift import DriftDetector
+from replay.coreference.reading.rewriting import rewrite
 from replay.coreference.reading.words import comparable_words, words
-from replay.coreference.wording.rewriting import rewrite
 from replay.policies.policy import PlannedTurn, Reacting, SeenOccasion
 from replay.users.faithful import Knowledge, knowledge, unfaithful
 from replay.users.replies import unexpected_in

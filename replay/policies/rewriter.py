@@ -20,7 +20,7 @@ from replay.core.drift_evidence import Drift, Reading
 from replay.core.errors import RewriteError
 from replay.core.settings.plugins import NestedChoice, make_nested
 from replay.coreference.drift import DriftDetector
-from replay.coreference.wording.rewriting import MIN_PROBABILITY, MIN_PROBABILITY_VALID, rewrite
+from replay.coreference.reading.rewriting import MIN_PROBABILITY, MIN_PROBABILITY_VALID, rewrite
 
 SUBSTITUTION_VERSION = 6
 """Raised whenever a rewritten question could come out differently."""

@@ -13,8 +13,7 @@ from replay.core.asking.tally import CHARACTERS_PER_TOKEN, CostEstimate
 from replay.core.conversation import Conversation
 from replay.core.disk_cache import DiskCache
 from replay.coreference.reading.resolver import Document, recorded_document
-from replay.coreference.service.history_budget import fit_histories
-from replay.coreference.service.llm import COMPLETION_TOKENS, LlmResolver, needs_asking
+from replay.coreference.service.llm import COMPLETION_TOKENS, LlmResolver, fit_histories, needs_asking
 from replay.policies.policy import ViewedPolicy
 from replay.policies.react import ReactPolicy
 from replay.policies.simulate import SimulatePolicy

@@ -5,7 +5,7 @@ import pytest
 
 import replay.coreference
 from replay.core.errors import PluginNotFoundError, ScenarioError
-from replay.coreference.question_reader import DocumentBackground
+from replay.coreference.reading.readings import DocumentBackground
 
 TURNS = [("Who is that?", "Ann Lee is a singer.")]
 
@@ -65,7 +65,7 @@ def test_any_resolver_can_be_asked():
 
 
 def test_clusters_become_readings(tmp_path):
-    from replay.coreference.question_reader import QuestionReader
+    from replay.coreference.reading.readings import QuestionReader
 
     (reading,) = QuestionReader(OneCluster()).resolve_question({"title": "Ann Lee"}, [], "Did she sing?")
 

@@ -16,9 +16,9 @@ from replay.coreference.reading.decode import MOST_MENTIONS
 from replay.coreference.reading.embedded import EmbeddedResolver
 from replay.coreference.reading.mentions import find_mentions
 from replay.coreference.reading.resolver import Document
+from replay.coreference.reading.rewriting import MAX_INSERTED_WORDS, rewrite
 from replay.coreference.reading.words import comparable_words, words
 from replay.coreference.verdict import evalconvqa, strict
-from replay.coreference.wording.rewriting import MAX_INSERTED_WORDS, rewrite
 
 RESOLVER = EmbeddedResolver()
 SOME = settings.default.max_examples // 3
@@ -206,7 +206,7 @@ def test_readings_do_not_depend_on_the_hash_seed():
 from replay.coreference.verdict import strict
 from replay.coreference.reading.embedded import EmbeddedResolver
 from replay.coreference.reading.resolver import Document
-from replay.coreference.wording.rewriting import rewrite
+from replay.coreference.reading.rewriting import rewrite
 from replay.coreference.reading.words import comparable_words, words
 from replay.core.history import Exchange
 said = [

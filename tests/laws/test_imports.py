@@ -26,14 +26,12 @@ ROOMS = {
     "statistics": "core core/settings scorers",
     "statistics/load": "core statistics",
     "coreference/reading": "core",
-    "coreference/wording": "core coreference/reading",
     "coreference/verdict": "core coreference/reading",
-    "coreference/service": "core core/settings core/asking coreference/reading coreference/wording "
-    "coreference/verdict",
+    "coreference/service": "core core/settings core/asking coreference/reading coreference/verdict",
     "coreference": "core coreference/reading coreference/verdict coreference/service",
-    "coreference/training": "core datasets coreference/reading coreference/wording",
+    "coreference/training": "core datasets coreference/reading",
     "users": "core core/settings core/asking scorers/checks coreference/reading",
-    "policies": "core core/settings core/asking coreference/reading coreference/wording coreference users",
+    "policies": "core core/settings core/asking coreference/reading coreference users",
     "play": "core core/settings core/asking policies",
     "play/load": "core core/settings datasets statistics/load play",
     "scenario/assertions": "core core/settings store scorers scorers/checks scorers/judges statistics",
@@ -78,7 +76,7 @@ ROOMS = {
     "integrations/otel": "core store scorers/judges statistics play scenario results",
     "cli/serving": "core core/asking web",
     "cli": "core core/settings core/asking datasets scorers/judges statistics "
-    "coreference/reading coreference/wording coreference/service coreference play "
+    "coreference/reading coreference/service coreference play "
     "play/load scenario/assertions scenario load report report/plots results runs web "
     "viewer tables collecting collecting/review study/running study/pages synthesis synthesis/model "
     "synthesis/statistics cli/serving",
@@ -209,8 +207,8 @@ def test_only_these_files_import_what_the_extra_brings():
     paths = [*FILES.values(), *(ROOT / "adapters").rglob("*.py")]
     found = {path: {name.partition(".")[0] for name in imported(path)} & NEURAL for path in paths}
     assert {path.relative_to(ROOT).as_posix(): names for path, names in found.items() if names} == {
-        "replay/coreference/service/fastcoref_compat.py": {"fastcoref", "spacy", "torch"},
-        "replay/coreference/service/model_files.py": {"transformers"},
+        "replay/coreference/service/fastcoref.py": {"fastcoref", "spacy", "torch"},
+        "replay/core/neural_models.py": {"transformers"},
         "replay/coreference/service/semantic.py": {"sentence_transformers"},
         # Training the reader needs torch; reading with it doesn't.
         **{

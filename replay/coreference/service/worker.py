@@ -2,11 +2,14 @@
 What a worker process holds and does: one resolver, one sentence encoder, the cache on disk.
 
 The other side of ``replay.coreference.service.service``, which sends batches here and waits for the results.
+Documents, readings and verdicts go to worker processes and come back as bytes: pickling a document or a
+reading takes thirty times as long as msgpack does, and both sides pay for it.
 """
 
 from __future__ import annotations
 
 import gc
+import json
 import os
 import signal
 from collections import OrderedDict
@@ -14,11 +17,11 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, TypeVar, cast
 
 import msgspec
 
-from replay.core.decoding import decode_as
+from replay.core.decoding import convert_to, decode_as, prepare_decoder
 from replay.core.disk_cache import DiskCache, cache_path, content_key
 from replay.core.drift_evidence import Drift, Reading
 from replay.core.errors import PluginError, ResolverError
@@ -26,13 +29,49 @@ from replay.core.parent_watch import leave_with
 from replay.core.safety.code_gate import code_may_run
 from replay.core.settings.plugins import make
 from replay.core.settings.prices import NO_PRICES, PriceTable
-from replay.coreference.reading.clusters import readings_from_clusters
+from replay.coreference.reading.readings import readings_from_clusters
 from replay.coreference.reading.resolver import Cluster, Document, MentionReader, Resolver
-from replay.coreference.service.packing import Packer
 from replay.coreference.service.semantic import SemanticEncoder, similarities
 from replay.coreference.verdict import hard, strict
 
 T = TypeVar("T")
+
+_AS_JSON = b"{["
+"""First bytes of JSON; in msgpack they are small numbers, which nothing packed here is."""
+
+
+class Packer(Generic[T]):
+    """Turns objects or lists of one type into bytes and back; equal values are equal bytes."""
+
+    def __init__(self, kind: Any) -> None:
+        """*kind* is the type, as msgspec reads it."""
+        prepare_decoder(kind)
+        self._kind = kind
+        self._decoder = msgspec.msgpack.Decoder(kind)
+
+    def pack(self, value: T) -> bytes:
+        """
+        Return *value* packed as bytes.
+
+        Raises:
+            TypeError: something in *value* is of a type of its own, such as a number of numpy's.
+        """
+        try:
+            return msgspec.msgpack.encode(value)
+        except UnicodeEncodeError:  # half a surrogate pair, which only JSON can write, escaped
+            return json.dumps(msgspec.to_builtins(value)).encode()
+
+    def unpack(self, data: bytes) -> T:
+        """
+        Return the value packed in *data*.
+
+        Raises:
+            msgspec.ValidationError: the packed value was of another type.
+        """
+        if data[0] in _AS_JSON:
+            return cast(T, convert_to(json.loads(data), self._kind))
+        return cast(T, self._decoder.decode(data))
+
 
 GC_THRESHOLDS = (100_000, 50, 100)
 FILE = "coreference.db"

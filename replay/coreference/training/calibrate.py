@@ -19,13 +19,13 @@ from replay.coreference.reading import decisions, network
 from replay.coreference.reading.decisions import Decisions, Logistic, evidence
 from replay.coreference.reading.embedded import EmbeddedResolver
 from replay.coreference.reading.resolver import Document
+from replay.coreference.reading.rewriting import rewrite
 from replay.coreference.reading.words import content_words, word_f1, words
 from replay.coreference.training.annotated_questions import Example, read_examples, with_titles
 from replay.coreference.training.corrupted import corrupt
 from replay.coreference.training.dialogues import read_dialogues
 from replay.coreference.training.held_out import is_for_decisions, is_held_out
 from replay.coreference.training.prepare import WINDOW
-from replay.coreference.wording.rewriting import rewrite
 
 UNDECIDED_VERDICT = Logistic(coefficients=(1.0, 0, 0, 0), intercept=0)
 UNDECIDED_EDIT = Logistic(coefficients=(1.0, 0, 0, 0, 0, 0, 0), intercept=0)

@@ -16,10 +16,10 @@ from functools import lru_cache
 from typing import Literal
 
 from replay.core.drift_evidence import Drift, MentionDrift, MentionState, Reading
-from replay.coreference.reading.clusters import question_mention
 from replay.coreference.reading.mentions import is_possessive, kind_of
+from replay.coreference.reading.readings import question_mention
 from replay.coreference.reading.resolver import CharSpan, Cluster, Document
-from replay.coreference.reading.substitution import at_sentence_start, capitalized, tidy, with_possessive
+from replay.coreference.reading.rewriting import at_sentence_start, capitalized, tidy, with_possessive
 from replay.coreference.reading.words import tokens, word_f1, word_set
 from replay.coreference.verdict.hard import paired
 

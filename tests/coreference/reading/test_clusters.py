@@ -1,5 +1,5 @@
 from replay.core.history import Exchange
-from replay.coreference.reading.clusters import first_naming_span, readings_from_clusters
+from replay.coreference.reading.readings import first_naming_span, readings_from_clusters
 from replay.coreference.reading.resolver import CharSpan, Document
 
 DOCUMENT = Document(

@@ -7,7 +7,7 @@ import pytest
 
 from replay.coreference.reading import decisions
 from replay.coreference.reading.decode import LEAST_PROBABILITY, MOST_MENTIONS, places, readings
-from replay.coreference.wording.rewriting import rewrite
+from replay.coreference.reading.rewriting import rewrite
 from tests.coreference.reading.made_up import MadeUp, document, undecided
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from replay.core.drift_evidence import Mention
 from replay.coreference.reading.mentions import ellipsis_of, find_mentions
-from replay.coreference.reading.substitution import (
+from replay.coreference.reading.rewriting import (
     at_sentence_start,
     capitalized,
     in_place,

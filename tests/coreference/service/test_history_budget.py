@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from replay.core.history import Exchange
 from replay.coreference.reading.resolver import Document
-from replay.coreference.service.history_budget import fit_histories
+from replay.coreference.service.llm import fit_histories
 
 
 def document(*lengths, background=""):

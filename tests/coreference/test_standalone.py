@@ -9,7 +9,7 @@ import msgspec
 from replay.core.drift_evidence import Mention, Reading
 from replay.coreference.reading.embedded import EmbeddedResolver
 from replay.coreference.reading.mentions import ellipsis_of, find_mentions
-from replay.coreference.wording.standalone import (
+from replay.coreference.standalone import (
     StandaloneQuestion,
     evidence,
     standalone_questions,

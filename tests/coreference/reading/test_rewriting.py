@@ -6,7 +6,7 @@ import pytest
 
 from replay.core.drift_evidence import Mention, Reading
 from replay.coreference.reading.mentions import ellipsis_of, find_mentions
-from replay.coreference.wording.rewriting import (
+from replay.coreference.reading.rewriting import (
     MAX_INSERTED_WORDS,
     MIN_PROBABILITY,
     certainty,

@@ -13,10 +13,10 @@ from msgspec.structs import replace
 
 from replay.core.conversation import Conversation
 from replay.core.drift_evidence import Reading
-from replay.coreference.reading.clusters import read_all
 from replay.coreference.reading.language import ENGLISH_ONLY, not_readable
+from replay.coreference.reading.readings import read_all
 from replay.coreference.reading.resolver import Resolver, recorded_document
-from replay.coreference.wording.rewriting import MIN_PROBABILITY, certainty, rewrite
+from replay.coreference.reading.rewriting import MIN_PROBABILITY, certainty, rewrite
 
 _SHOWN_ANTECEDENTS = 5
 
