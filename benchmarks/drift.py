@@ -46,10 +46,15 @@ from replay.coreference.reading.mentions import GENERAL_NOUNS, PRONOUN_KINDS, el
 from replay.coreference.reading.readings import read_all
 from replay.coreference.reading.resolver import Document
 from replay.coreference.reading.words import content_words, word_f1, words
-from replay.coreference.training.annotated_questions import Example, read_examples
-from replay.coreference.training.corrupted import CorruptedExample, corrupt
-from replay.coreference.training.held_out import is_for_decisions, is_held_out
-from replay.coreference.training.human_readings import RightReading, right_readings
+from replay.coreference.training.annotated import (
+    Example,
+    RightReading,
+    is_for_decisions,
+    is_held_out,
+    read_examples,
+    right_readings,
+)
+from replay.coreference.training.synthetic import CorruptedExample, corrupt
 from replay.coreference.verdict import hard, strict
 
 CLAUSE_RECALL = 0.6

@@ -211,10 +211,7 @@ def test_only_these_files_import_what_the_extra_brings():
         "replay/core/neural_models.py": {"transformers"},
         "replay/coreference/service/semantic.py": {"sentence_transformers"},
         # Training the reader needs torch; reading with it doesn't.
-        **{
-            f"replay/coreference/training/{name}.py": {"torch"}
-            for name in ("export", "fit", "network", "train")
-        },
+        **{f"replay/coreference/training/{name}.py": {"torch"} for name in ("export", "network", "train")},
         "replay/scorers/bertscore.py": {"spacy"},
         "replay/synthesis/documents/prose.py": {"spacy"},
     }

@@ -8,8 +8,13 @@ from dataclasses import replace
 import pytest
 
 from replay.coreference.reading.resolver import Document
-from replay.coreference.training.annotated_questions import Example, read_examples, with_titles
-from replay.coreference.training.held_out import is_for_decisions, is_held_out
+from replay.coreference.training.annotated import (
+    Example,
+    is_for_decisions,
+    is_held_out,
+    read_examples,
+    with_titles,
+)
 
 SAID = [
     ("Who taught her?", "Who taught Ann Lee?", "The pianist Bob Ray."),

@@ -10,8 +10,8 @@ from replay.core.conversation import CANNOT_ANSWER
 from replay.core.history import Exchange
 from replay.coreference.reading.resolver import Document
 from replay.coreference.reading.words import content_words
-from replay.coreference.training.annotated_questions import Example
-from replay.coreference.training.corrupted import BACK, WRONG, corrupt
+from replay.coreference.training.annotated import Example
+from replay.coreference.training.synthetic import BACK, WRONG, corrupt
 
 ANSWERS = (
     "Ann Lee sang.",

@@ -9,7 +9,7 @@ import pytest
 
 from replay.core.errors import DatasetError
 from replay.core.history import Exchange
-from replay.coreference.training.dialogues import WINDOW, read_dialogues
+from replay.coreference.training.annotated import WINDOW, read_dialogues
 
 ROOT = Path(__file__).parents[3]
 

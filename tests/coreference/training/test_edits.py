@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from replay.coreference.reading.network import PREPOSITIONS
 from replay.coreference.reading.sequence import sequence_of
-from replay.coreference.training.edits import content_words, edits_between, spans_of, token_span
+from replay.coreference.training.examples import edits_between, lower_content_words, spans_of, token_span
 from tests.coreference.reading.made_up import document, pieces
 from tests.data_tables import from_table
 
@@ -40,7 +40,7 @@ def test_what_puts_no_content_word_is_no_edit(question, rewrite):
 
 
 def test_content_words_are_lower_case_without_function_words_and_stops():
-    assert content_words("Did the U.S. band's Ann-Lee sing?") == ["u.s", "band", "ann-lee", "sing"]
+    assert lower_content_words("Did the U.S. band's Ann-Lee sing?") == ["u.s", "band", "ann-lee", "sing"]
 
 
 ASKED = document("Why?", "Is Blue Moon old?", "The album Blue Moon by the band. It is old.")

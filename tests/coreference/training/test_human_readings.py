@@ -1,5 +1,5 @@
 from replay.coreference.reading.mentions import find_mentions
-from replay.coreference.training.human_readings import right_readings
+from replay.coreference.training.annotated import right_readings
 from tests.data_tables import from_table
 
 
