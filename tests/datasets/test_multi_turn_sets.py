@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from replay.datasets.mtbench import MtBenchReader
-from replay.datasets.mtrag import MtragReader
+from replay.datasets.multi_turn_sets import MtBenchReader, MtragReader
 from tests.datasets.files import contract, fault, ids, json_lines_file, only
 
 

@@ -1,9 +1,13 @@
 """
-MTRAG (Katsis et al., 2025) and MTRAG-UN (Rosenthal et al., 2026): tasks of retrieval-augmented generation.
+Benchmarks of several turns: MTRAG and MTRAG-UN, of retrieval-augmented generation, and MT-Bench's questions.
 
-The format is that of https://github.com/IBM/mt-rag-benchmark: one task a line, with the conversation up to
-its question (``input``), passages for it (``contexts``) and reference answers (``targets``). A conversation's
-turns are tasks of their own, so it is made for ``ask: last``.
+- MTRAG (Katsis et al., 2025) and MTRAG-UN (Rosenthal et al., 2026) are in the format of
+  https://github.com/IBM/mt-rag-benchmark: one task a line, with the conversation up to its question
+  (``input``), passages for it (``contexts``) and reference answers (``targets``). A conversation's turns are
+  tasks of their own, so it is made for ``ask: last``.
+- MT-Bench (Zheng et al., 2023) is the ``question.jsonl`` of FastChat. Most questions have no reference
+  answer; their turns are asked and left to a judge. FastChat's references are model answers to mathematics,
+  reasoning and coding questions.
 """
 
 from __future__ import annotations
@@ -17,12 +21,12 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from replay.core.conversation import CANNOT_ANSWER, Conversation, Passage
+from replay.core.conversation import CANNOT_ANSWER, Conversation, Passage, Turn
 from replay.core.decoding import decoder_of
 from replay.core.errors import DatasetError
 from replay.datasets.chat_log import ChatLogParser, ParsedMessage
 from replay.datasets.data_file import SourceLocation
-from replay.datasets.json_rows import lines, outline
+from replay.datasets.json_rows import has_only, lines, outline, rows_of_lines
 from replay.datasets.reader import conversations
 from replay.datasets.typed_json import decode
 
@@ -75,7 +79,7 @@ class MtragReader:
 
     def read(self, path: Path) -> Iterator[Conversation | DatasetError]:
         """Yield one conversation a line. Raises a ``DatasetError`` if the file can't be opened."""
-        yield from conversations(((place, _task(line, place)) for place, line in lines(path)), _build)
+        yield from conversations(((place, _task(line, place)) for place, line in lines(path)), _build_task)
 
 
 def _task(line: bytes | DatasetError, place: SourceLocation) -> _Task | DatasetError:
@@ -93,7 +97,7 @@ def _task(line: bytes | DatasetError, place: SourceLocation) -> _Task | DatasetE
         return error
 
 
-def _build(task: _Task, place: SourceLocation) -> Conversation:
+def _build_task(task: _Task, place: SourceLocation) -> Conversation:
     story = ChatLogParser()
     for index, one in enumerate(task.input):
         if one.speaker not in _ROLES:
@@ -121,4 +125,41 @@ def _build(task: _Task, place: SourceLocation) -> Conversation:
         told,
         turns=(*told.turns[:-1], last),
         passages=tuple(Passage(id=id, text=one.text, title=one.title or "") for id, one in contexts.items()),
+    )
+
+
+class _MtBenchQuestion(msgspec.Struct):
+    question_id: int | str
+    turns: list[str]
+    category: str = ""
+    reference: list[str | None] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MtBenchReader:
+    """Reads MT-Bench's question file; the category is in the metadata."""
+
+    def recognizes(self, path: Path, head: bytes) -> bool:
+        """Return whether the first line has MT-Bench's fields and no others."""
+        return has_only(
+            outline(head).get(""), required={"question_id", "category", "turns"}, optional={"reference"}
+        )
+
+    def read(self, path: Path) -> Iterator[Conversation | DatasetError]:
+        """Yield one conversation a line. Raises a ``DatasetError`` if the file can't be opened."""
+        yield from conversations(rows_of_lines(path, _MtBenchQuestion), _build_question)
+
+
+def _build_question(row: _MtBenchQuestion, place: SourceLocation) -> Conversation:
+    references = row.reference or []
+    if len(references) > len(row.turns):
+        raise place.error(f"has {len(references)} answers to {len(row.turns)} turns", "reference")
+    name = str(row.question_id)
+    turns = []
+    for index, question in enumerate(row.turns):
+        reference = references[index] if index < len(references) else None
+        golds = (reference,) if reference and reference.strip() else ()
+        turns.append(Turn(id=f"{name}#{index + 1}", question=question, gold_answers=golds))
+    return Conversation(
+        id=name, turns=tuple(turns), metadata={"category": row.category} if row.category else {}
     )
