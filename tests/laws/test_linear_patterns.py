@@ -14,7 +14,7 @@ from replay.coreference.reading.sequence import END, START, UNKNOWN, WordPiece
 from replay.coreference.reading.words import tokens
 from replay.coreference.service import quotes
 from replay.policies import augment
-from replay.scorers import figures, fuzzy, same_facts
+from replay.scorers import figures, fuzzy
 from replay.scorers.answer_text import words
 from replay.scorers.checks import english
 from replay.scorers.checks.texts import AT_ONCE
@@ -40,7 +40,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "ends of sentences": all_of(fuzzy._ENDS_SENTENCE),
     "ends of clauses": all_of(fuzzy._ENDS_CLAUSE),
     "figures": all_of(figures._TOKEN),
-    "denials": same_facts.denials,
+    "denials": fuzzy.denials,
     "a digit": reading._DIGIT.fullmatch,
     "yes or no": all_of(reading._EITHER),
     "out of": all_of(reading._OUT_OF),

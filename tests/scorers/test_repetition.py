@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from replay.scorers.repetition import EARLIER_MISSING, NO_WORDS, repetition
 from replay.scorers.scorer import Unscored, lower_is_better
+from replay.scorers.word_overlap import EARLIER_MISSING, NO_WORDS, repetition
 from replay.testing import ScorerContract
 from tests.scorers.turns import turn
 
