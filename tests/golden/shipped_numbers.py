@@ -73,13 +73,12 @@ WEIGHED = {"bertscore", "coverage", "similarity"}
 WINDOW = 6
 SEED = 1
 
-_COREFERENCE = "replay/coreference"
-_READER = f"{_COREFERENCE}/reading"
+_READER = "replay/coreference/reading"
 RAISED: Mapping[str, str] = {
-    "embedded": f"VERSION in {_READER}/__init__.py",
-    "strict": f"VERSION in {_COREFERENCE}/verdict/strict.py",
-    "hard": f"VERSION in {_COREFERENCE}/verdict/hard.py",
-    "evalconvqa": f"VERSION in {_COREFERENCE}/verdict/evalconvqa.py",
+    "embedded": f"VERSION in {_READER}/embedded.py",
+    "strict": f"STRICT_VERSION in {_READER}/verdict.py",
+    "hard": f"HARD_VERSION in {_READER}/verdict.py",
+    "evalconvqa": f"VERSION in {_READER}/evalconvqa.py",
     "substitution": "SUBSTITUTION_VERSION in replay/policies/rewriter.py",
     "extractive": "VERSION in adapters/replay_adapters/local/extractive.py",
     "statistics": "VERSION in replay/statistics/__init__.py",

@@ -26,9 +26,8 @@ ROOMS = {
     "statistics": "core core/settings scorers",
     "statistics/load": "core statistics",
     "coreference/reading": "core",
-    "coreference/verdict": "core coreference/reading",
-    "coreference/service": "core core/settings core/asking coreference/reading coreference/verdict",
-    "coreference": "core coreference/reading coreference/verdict coreference/service",
+    "coreference/service": "core core/settings core/asking coreference/reading",
+    "coreference": "core coreference/reading coreference/service",
     "coreference/training": "core datasets coreference/reading",
     "users": "core core/settings core/asking scorers/checks coreference/reading",
     "policies": "core core/settings core/asking coreference/reading coreference users",
@@ -48,7 +47,7 @@ ROOMS = {
     "statistics statistics/load coreference/reading coreference/service users policies "
     "play scenario/assertions scenario workers/cluster load report",
     "runs": "core core/settings core/asking datasets store scorers statistics statistics/load "
-    "coreference/verdict coreference/service coreference policies play play/load scenario workers "
+    "coreference/reading coreference/service coreference policies play play/load scenario workers "
     "workers/cluster load report results",
     "web": "core",
     "viewer": "core store scorers statistics statistics/load scenario/assertions scenario report results web",
@@ -172,9 +171,9 @@ def test_only_the_reader_and_the_verdict_import_the_network():
     }
     assert importing == {
         *("replay.coreference.reading." + name for name in ("decisions", "decode", "embedded", "phrasing")),
-        "replay.coreference.verdict.strict",
+        "replay.coreference.reading.verdict",
     }
-    program = "import sys, replay.coreference.verdict.strict; print('onnxruntime' in sys.modules)"
+    program = "import sys, replay.coreference.reading.verdict; print('onnxruntime' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
 

@@ -22,6 +22,7 @@ from replay.core.decoding import convert_to
 from replay.core.drift_evidence import Drift, Mention, MentionDrift, MentionKind, Reading
 from replay.coreference.reading.mentions import is_possessive, kind_of
 from replay.coreference.reading.resolver import Document
+from replay.coreference.reading.verdict import mention_drift
 from replay.coreference.reading.words import PRONOUNS, words
 from replay.coreference.service.quotes import (
     QuotedText,
@@ -31,7 +32,6 @@ from replay.coreference.service.quotes import (
     shorten_quote,
     wording_fault,
 )
-from replay.coreference.verdict.hard import mention_drift
 
 T = TypeVar("T")
 

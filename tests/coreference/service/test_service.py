@@ -13,10 +13,10 @@ import pytest
 from replay.core.errors import ReadingError, ResolverError
 from replay.core.history import Exchange
 from replay.coreference.reading.resolver import Document
+from replay.coreference.reading.verdict import compare_hard, compare_strict
 from replay.coreference.service.service import CoreferenceService, ResolverChoice
 from replay.coreference.service.worker import READINGS
 from replay.coreference.service.worker_pool import WorkerPool
-from replay.coreference.verdict import hard, strict
 from tests.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.usefixtures("code_runs")
@@ -220,8 +220,8 @@ async def test_a_verdict_is_that_of_the_rule_on_both_readings(workers, mode):
         found = await coreference.drift(gold, own, mode=mode, threshold=0.1)
         lenient = await coreference.drift(gold, own, mode=mode, threshold=1.0)
     documents = {"gold_document": gold, "predicted_document": own}
-    learned = strict.compare(*readings, **documents, threshold=0.1)
-    assert found == (learned if mode == "strict" else hard.compare(*readings))
+    learned = compare_strict(*readings, **documents, threshold=0.1)
+    assert found == (learned if mode == "strict" else compare_hard(*readings))
     assert found.mentions
     assert not found.valid
     assert lenient.valid == (mode == "strict")

@@ -20,8 +20,8 @@ from replay.coreference.reading.mentions import is_possessive, kind_of
 from replay.coreference.reading.readings import question_mention
 from replay.coreference.reading.resolver import CharSpan, Cluster, Document
 from replay.coreference.reading.rewriting import at_sentence_start, capitalized, tidy, with_possessive
+from replay.coreference.reading.verdict import paired
 from replay.coreference.reading.words import tokens, word_f1, word_set
-from replay.coreference.verdict.hard import paired
 
 MODE = "evalconvqa"
 VERSION = 2

@@ -5,8 +5,8 @@ import re
 import pytest
 
 from replay.core.history import Exchange
+from replay.coreference.reading.evalconvqa import compare, rewrite_from_clusters
 from replay.coreference.reading.resolver import CharSpan, Document
-from replay.coreference.verdict.evalconvqa import compare, rewrite_from_clusters
 from tests.data_tables import from_table
 
 

@@ -8,8 +8,7 @@ from replay.core.drift_evidence import Mention, Reading
 from replay.core.history import Exchange
 from replay.coreference.reading import decisions as learned
 from replay.coreference.reading.resolver import Document
-from replay.coreference.verdict import hard
-from replay.coreference.verdict.strict import THRESHOLD, compare
+from replay.coreference.reading.verdict import THRESHOLD, compare_hard, compare_strict
 
 
 @pytest.fixture
@@ -41,7 +40,7 @@ def document(answer, **more):
 
 
 def verdict(gold, predicted, gold_answer="Ann and Sue did.", predicted_answer="Bob did.", **settings):
-    return compare(
+    return compare_strict(
         gold if isinstance(gold, list) else [gold],
         predicted if isinstance(predicted, list) else [predicted],
         gold_document=document(gold_answer),
@@ -135,7 +134,7 @@ def test_a_question_that_leans_on_nothing_is_valid_and_nobody_is_asked(judged):
 )
 def test_without_distributions_it_is_the_hard_rule(gold, predicted):
     one, other = reading(antecedent=gold), reading(antecedent=predicted)
-    strict_drift, hard_drift = verdict(one, other), hard.compare([one], [other])
+    strict_drift, hard_drift = verdict(one, other), compare_hard([one], [other])
 
     assert strict_drift.valid is hard_drift.valid
     assert strict_drift.probability == hard_drift.probability
@@ -147,5 +146,5 @@ def test_a_gold_distribution_is_enough_to_be_judged_by_what_was_learned(judged):
     judged(0.9)
     bare = reading(antecedent="Ann")
 
-    assert hard.compare([ANN], [bare]).valid
+    assert compare_hard([ANN], [bare]).valid
     assert not verdict(ANN, bare).valid
