@@ -25,10 +25,9 @@ from replay.core.conversation import CANNOT_ANSWER, Conversation, Passage, Turn
 from replay.core.decoding import decoder_of
 from replay.core.errors import DatasetError
 from replay.datasets.chat_log import ChatLogParser, ParsedMessage
-from replay.datasets.data_file import SourceLocation
+from replay.datasets.data_file import SourceLocation, decode
 from replay.datasets.json_rows import has_only, lines, outline, rows_of_lines
 from replay.datasets.reader import conversations
-from replay.datasets.typed_json import decode
 
 _ROLES = {"user": "user", "agent": "assistant"}
 
