@@ -40,17 +40,22 @@ from pathlib import Path
 from dialogues import ranking
 
 from replay.core.drift_evidence import MENTION_KINDS, Drift, Mention, Reading
-from replay.coreference.reading.clusters import read_all
+from replay.coreference.reading import rewriting
 from replay.coreference.reading.embedded import EmbeddedResolver
 from replay.coreference.reading.mentions import GENERAL_NOUNS, PRONOUN_KINDS, ellipsis_of, find_mentions
+from replay.coreference.reading.readings import read_all
 from replay.coreference.reading.resolver import Document
+from replay.coreference.reading.verdict import compare_hard, compare_strict
 from replay.coreference.reading.words import content_words, word_f1, words
-from replay.coreference.training.annotated_questions import Example, read_examples
-from replay.coreference.training.corrupted import CorruptedExample, corrupt
-from replay.coreference.training.held_out import is_for_decisions, is_held_out
-from replay.coreference.training.human_readings import RightReading, right_readings
-from replay.coreference.verdict import hard, strict
-from replay.coreference.wording import rewriting
+from replay.coreference.training.annotated import (
+    Example,
+    RightReading,
+    is_for_decisions,
+    is_held_out,
+    read_examples,
+    right_readings,
+)
+from replay.coreference.training.synthetic import CorruptedExample, corrupt
 
 CLAUSE_RECALL = 0.6
 RESOLVERS = ("copy", "title", "embedded", "fastcoref")
@@ -153,7 +158,7 @@ def report(
         for e, r in zip(examples, readings, strict=True)
     ]
     read = cache(read)
-    learned, overlap = (compared(examples, readings, read, rule) for rule in (strict.compare, _hard))
+    learned, overlap = (compared(examples, readings, read, rule) for rule in (compare_strict, _hard))
     yield f"{name}: {len(examples)} questions, {1000 * seconds / max(1, len(examples)):.2f} ms a question"
     yield _mention_line(score_mentions(examples, readings))
     yield from rewriting_lines(examples, asked)
@@ -270,7 +275,7 @@ def _through_a_mention(one: CorruptedExample) -> bool:
 
 
 def _hard(gold: Sequence[Reading], predicted: Sequence[Reading], **_: object) -> Drift:
-    return hard.compare(gold, predicted)
+    return compare_hard(gold, predicted)
 
 
 def shown_as(examples: Sequence[Example], without_title: bool, window: int | None) -> list[Example]:

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from replay.datasets.tables import write_table
 from replay.scorers.reference_score import mean
-from replay.scorers.repetition import repetition
 from replay.scorers.scorer import Unscored
+from replay.scorers.word_overlap import repetition
 from replay.tables.responses import read_responses
 
 

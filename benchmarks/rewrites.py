@@ -19,13 +19,17 @@ from pathlib import Path
 
 from drift import rewriting_lines
 
+from replay.coreference.reading import rewriting
 from replay.coreference.reading.embedded import EmbeddedResolver
 from replay.coreference.reading.words import words
-from replay.coreference.training.annotated_questions import Example, read_examples
-from replay.coreference.training.dialogues import read_dialogues
-from replay.coreference.training.held_out import is_for_decisions, is_held_out
+from replay.coreference.training.annotated import (
+    Example,
+    is_for_decisions,
+    is_held_out,
+    read_dialogues,
+    read_examples,
+)
 from replay.coreference.training.prepare import read_exchange
-from replay.coreference.wording import rewriting
 
 
 def examples_of(path: Path, only_held_out: bool) -> list[Example]:

@@ -19,7 +19,7 @@ from hypothesis import settings
 from replay.core.logs import LOGGER
 from replay.core.safety import redaction
 from replay.core.safety.consent import code_may_run
-from replay.coreference.reading import embedded, network, verdict
+from replay.coreference.reading import decisions, embedded, network
 from replay.coreference.service.service import CoreferenceService
 from replay.play import gc_pause
 from replay.play.gc_pause import gc_paused
@@ -205,7 +205,7 @@ def each_document_is_read_once(request, monkeypatch, readings_folder) -> None:
     monkeypatch.setattr(PartBuilder, "service", _in_this_process(PartBuilder.service))
     if request.path.relative_to(Path(__file__).parent).parts[0] not in READS_ANEW:
         monkeypatch.setattr(embedded, "_read", _remembered(embedded._read, readings_folder))
-        monkeypatch.setattr(verdict, "evidence", _remembered(verdict.evidence, readings_folder))
+        monkeypatch.setattr(decisions, "evidence", _remembered(decisions.evidence, readings_folder))
 
 
 def _in_this_process(

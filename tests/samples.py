@@ -14,10 +14,10 @@ from replay.core.conversation import Conversation, Turn
 from replay.core.record import TurnRecord
 from replay.core.safety.consent import code_may_run
 from replay.coreference.drift import DriftDetector, DriftMode
+from replay.coreference.reading.evalconvqa import Match
 from replay.coreference.reading.mentions import find_mentions
 from replay.coreference.reading.resolver import CharSpan, Cluster, Document
 from replay.coreference.service.service import CoreferenceService, ResolverChoice
-from replay.coreference.verdict.evalconvqa import Match
 from replay.policies.policy import Policy
 from replay.testing import ScriptedSystem as Fake
 from replay.testing.fakes import Recorded

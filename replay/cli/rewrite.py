@@ -59,8 +59,8 @@ def rewrite(
     """
     from replay.cli.output import json_line, write_lines
     from replay.cli.settings import build_resolver, read_named
-    from replay.coreference.wording.rewriting import MIN_PROBABILITY
-    from replay.coreference.wording.standalone import evidence, standalone_questions, with_standalone
+    from replay.coreference.reading.rewriting import MIN_PROBABILITY
+    from replay.coreference.standalone import evidence, standalone_questions, with_standalone
     from replay.report.numbers import count_text
 
     made = build_resolver(resolver)

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from replay.coreference.question_reader import QuestionReader
+    from replay.coreference.reading.readings import QuestionReader
 
 __all__ = ["load"]
 
@@ -44,7 +44,7 @@ def load(
         ScenarioError: its settings don't fit.
     """
     from replay.core.safety.consent import code_may_run
-    from replay.coreference.question_reader import QuestionReader
+    from replay.coreference.reading.readings import QuestionReader
     from replay.coreference.service.worker import ResolverChoice
 
     choice = ResolverChoice(name=name, settings=settings or {}, folder=folder or Path())

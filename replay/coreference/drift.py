@@ -4,12 +4,12 @@ Has the question changed its meaning? Builds the gold and the predicted document
 Li et al. (ACL 2022), section 5.1: resolve the question once after the gold history and once after the
 system's own, and compare what its mentions refer to. Three rules are offered, as ``mode``:
 
-- ``strict`` compares distributions, mention by mention (``replay.coreference.verdict.strict``).
-- ``hard`` compares the best antecedents, mention by mention (``replay.coreference.verdict.hard``). For both,
+- ``strict`` compares distributions, mention by mention (``reading.verdict``).
+- ``hard`` compares the best antecedents, mention by mention (there, too). For both,
   the gold document holds the recorded questions with the gold answers, so that it depends on the data
   set alone and is resolved once for all systems and policies. Where the system's own answers are those, the
   question is valid, whatever a policy asked before in other words: an edit is no drift.
-- ``evalconvqa`` is the published program's rule over whole clusters (``verdict.evalconvqa``).
+- ``evalconvqa`` is the published program's rule over whole clusters (``reading.evalconvqa``).
   As there, the really asked questions stand on both sides, and with turns that were filtered out
   missing from both.
 
@@ -26,6 +26,7 @@ from replay.core.conversation import Conversation
 from replay.core.drift_evidence import Drift, Reading
 from replay.core.errors import ReadingError
 from replay.core.history import Exchange, PlayedTurn
+from replay.coreference.reading import evalconvqa
 from replay.coreference.reading.language import ENGLISH_ONLY, not_readable
 from replay.coreference.reading.resolver import (
     BackgroundUse,
@@ -34,15 +35,15 @@ from replay.coreference.reading.resolver import (
     last_of,
     recorded_document,
 )
+from replay.coreference.reading.verdict import HARD_VERSION, STRICT_VERSION
 from replay.coreference.service.llm_reply import MODE
 from replay.coreference.service.service import CoreferenceService
-from replay.coreference.verdict import evalconvqa, hard, strict
 
 DriftMode = Literal["strict", "hard", "evalconvqa"]
 
 _VERSIONS: dict[DriftMode, int] = {
-    "strict": strict.VERSION,
-    "hard": hard.VERSION,
+    "strict": STRICT_VERSION,
+    "hard": HARD_VERSION,
     "evalconvqa": evalconvqa.VERSION,
 }
 

@@ -18,11 +18,11 @@ from typing import Literal
 from replay.core.conversation import Conversation
 from replay.core.drift_evidence import Reading
 from replay.core.history import Exchange
-from replay.coreference.reading.clusters import read_all
 from replay.coreference.reading.language import ENGLISH_ONLY, not_readable
+from replay.coreference.reading.readings import read_all
 from replay.coreference.reading.resolver import BackgroundUse, Document, Resolver, recorded_document
+from replay.coreference.reading.verdict import decide_drift, drift_probability
 from replay.coreference.reading.words import comparable_words, words
-from replay.coreference.verdict import strict
 
 DECLINED = "I don't know."
 """What stands in place of an answer that is taken to be wrong."""
@@ -106,9 +106,9 @@ def _leaning(
     if leans_on != "answer":
         return found
     wrong = _without(document, _pattern(reading.antecedent or ""))
-    likely = strict.probability(readings, gold_document=document, predicted_document=wrong)
+    likely = drift_probability(readings, gold_document=document, predicted_document=wrong)
     after = () if likely is not None else read_all(resolver, [wrong])[0]
-    drift = strict.verdict(readings, after, likely, predicted_document=wrong, threshold=threshold)
+    drift = decide_drift(readings, after, likely, predicted_document=wrong, threshold=threshold)
     return replace(found, probability=drift.probability, at_risk=drift.invalid)
 
 

@@ -32,10 +32,9 @@ from msgspec.structs import replace
 from replay.core.conversation import CANNOT_ANSWER, Conversation, Passage, Turn
 from replay.core.decoding import decoder_of
 from replay.core.errors import DatasetError
-from replay.datasets.data_file import SourceLocation
+from replay.datasets.data_file import SourceLocation, decode
 from replay.datasets.json_rows import has_only, outline, rows_of_list
 from replay.datasets.reader import conversations
-from replay.datasets.typed_json import decode
 
 
 class AnswerPassages:

@@ -59,10 +59,9 @@ from replay.datasets.chat_log import (
     parse_message,
     tool_message,
 )
-from replay.datasets.data_file import SourceLocation
+from replay.datasets.data_file import SourceLocation, decode
 from replay.datasets.json_rows import has_only, outline, rows_of_any, rows_of_list
 from replay.datasets.reader import conversations
-from replay.datasets.typed_json import decode
 
 T = TypeVar("T")
 

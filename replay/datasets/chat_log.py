@@ -28,9 +28,8 @@ from replay.core.message import (
     stray_results,
     tool_call_in,
 )
-from replay.datasets.data_file import SourceLocation
+from replay.datasets.data_file import SourceLocation, decode
 from replay.datasets.turn_metadata import with_left_out, with_timestamps
-from replay.datasets.typed_json import decode
 
 BESIDE = ("tool_call_id", "name", "tool_name", "type", "id", "call_id", "arguments", "output")
 """Fields of messages that say more of calls and results, where nothing else is called so."""

@@ -26,8 +26,16 @@ import msgspec
 
 from replay.core.decoding import decode_as, decoder_of
 from replay.core.errors import DatasetError
-from replay.datasets.data_file import BYTE_ORDER_MARK, SourceLocation, check_is_plain, open_data, read_whole
-from replay.datasets.typed_json import TOO_DEEP, decode, not_json
+from replay.datasets.data_file import (
+    BYTE_ORDER_MARK,
+    TOO_DEEP,
+    SourceLocation,
+    check_is_plain,
+    decode,
+    not_json,
+    open_data,
+    read_whole,
+)
 
 CHUNK_BYTES = 4 * 2**20
 LONGEST_ITEM_BYTES = 256 * 2**20

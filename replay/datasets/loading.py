@@ -11,8 +11,14 @@ from replay.core.conversation import Conversation
 from replay.core.errors import DatasetError, PluginError, ReplayError
 from replay.core.settings.plugin_bugs import describe_error, signature_of
 from replay.core.settings.plugins import available, load, misfit
-from replay.datasets.arrow_rows import dataset_files
-from replay.datasets.data_file import SourceLocation, check_is_plain, is_folder, missing, open_data
+from replay.datasets.data_file import (
+    SourceLocation,
+    check_is_plain,
+    dataset_files,
+    is_folder,
+    missing,
+    open_data,
+)
 from replay.datasets.json_rows import check_is_json
 from replay.datasets.reader import Reader, SetReader, check
 from replay.datasets.slack import NAME as SLACK, is_slack_export

@@ -33,11 +33,10 @@ from replay.core.decoding import decoder_of
 from replay.core.errors import DatasetError
 from replay.core.message import Message, join_texts
 from replay.datasets.chat_log import ChatLogParser, ParsedMessage
-from replay.datasets.data_file import SourceLocation
+from replay.datasets.data_file import SourceLocation, decode
 from replay.datasets.json_rows import outline, rows_of_list, rows_of_stream
 from replay.datasets.reader import conversations
 from replay.datasets.turn_metadata import with_timestamps
-from replay.datasets.typed_json import decode
 
 ABSTENTION = "abstention"
 """The kind of the questions whose ids end in ``_abs``: nothing in the history answers them."""

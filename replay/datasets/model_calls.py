@@ -32,9 +32,8 @@ from replay.datasets.chat_log import (
     parse_message,
     tool_message,
 )
-from replay.datasets.data_file import SourceLocation
+from replay.datasets.data_file import TOO_DEEP, SourceLocation, decode
 from replay.datasets.reader import conversations
-from replay.datasets.typed_json import TOO_DEEP, decode
 
 _INSTRUCTIONS = ("system", "developer")
 

@@ -24,12 +24,11 @@ from replay.core.errors import DatasetError
 from replay.core.expectation import Expectation
 from replay.core.message import Message, Role, ToolCall, join_texts, json_text, match_results, stray_results
 from replay.core.settings.faults import nearest
-from replay.datasets.data_file import SourceLocation
+from replay.datasets.data_file import SourceLocation, decode
 from replay.datasets.expected import Written, read_expectations, write_expectations
 from replay.datasets.json_rows import has_only, outline, rows_of_lines
 from replay.datasets.reader import conversations
 from replay.datasets.turn_metadata import Timestamp, check, with_timestamps
-from replay.datasets.typed_json import decode
 
 ROLES = get_args(Role)
 

@@ -34,8 +34,7 @@ from replay.core.conversation import Conversation
 from replay.core.decoding import decoder_of
 from replay.core.errors import DatasetError
 from replay.datasets.chat_log import ChatLogParser, ParsedMessage
-from replay.datasets.data_file import SourceLocation, missing
-from replay.datasets.typed_json import decode
+from replay.datasets.data_file import SourceLocation, decode, missing
 
 T = TypeVar("T")
 Folder = Path | zipfile.Path

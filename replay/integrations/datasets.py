@@ -19,7 +19,7 @@ import msgspec
 from replay.core.conversation import Conversation
 from replay.core.errors import DatasetError
 from replay.core.settings.plugins import build, load
-from replay.datasets.arrow_rows import without_nulls
+from replay.datasets.data_file import without_nulls
 from replay.datasets.loading import read_conversations
 from replay.datasets.native import native_fields
 

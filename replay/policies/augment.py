@@ -27,9 +27,8 @@ from replay.core.history import PlayedTurn, gold_history
 from replay.core.record import Edit
 from replay.core.settings.plugins import NestedChoice
 from replay.coreference.drift import DriftDetector
-from replay.coreference.reading.clauses import capped, is_clause, sentences
-from replay.coreference.reading.substitution import capitalized
-from replay.coreference.reading.words import FUNCTION_WORDS, words
+from replay.coreference.reading.rewriting import capitalized
+from replay.coreference.reading.words import FUNCTION_WORDS, capped, is_clause, sentences, words
 from replay.policies.policy import PlannedTurn
 from replay.policies.rewrite import (
     Rewriter,

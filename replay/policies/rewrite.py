@@ -28,7 +28,7 @@ from replay.core.history import PlayedTurn, own_history
 from replay.core.record import Edit
 from replay.core.settings.plugins import NestedChoice, make_nested
 from replay.coreference.drift import DriftDetector
-from replay.coreference.wording.rewriting import MIN_PROBABILITY, MIN_PROBABILITY_VALID, rewrite
+from replay.coreference.reading.rewriting import MIN_PROBABILITY, MIN_PROBABILITY_VALID, rewrite
 from replay.policies.policy import PlannedTurn
 
 SUBSTITUTION_VERSION = 6

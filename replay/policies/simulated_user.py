@@ -31,8 +31,8 @@ from replay.core.history import PlayedTurn, own_history
 from replay.core.record import Edit, Intervention
 from replay.core.settings.plugins import NestedChoice
 from replay.coreference.drift import DriftDetector
+from replay.coreference.reading.rewriting import rewrite
 from replay.coreference.reading.words import comparable_words, words
-from replay.coreference.wording.rewriting import rewrite
 from replay.policies.policy import PlannedTurn, Reacting, SeenOccasion
 from replay.users.faithful import Knowledge, goal_knowledge, knowledge, reason_against_end, unfaithful
 from replay.users.rules import RulesUser, unexpected_in

@@ -13,8 +13,7 @@ from replay.core.asking.costs import CHARACTERS_PER_TOKEN, CostEstimate
 from replay.core.conversation import Conversation
 from replay.core.disk_cache import DiskCache
 from replay.coreference.reading.resolver import Document, recorded_document
-from replay.coreference.service.history_budget import fit_histories
-from replay.coreference.service.llm import COMPLETION_TOKENS, LlmResolver, needs_asking
+from replay.coreference.service.llm import COMPLETION_TOKENS, LlmResolver, fit_histories, needs_asking
 from replay.policies.policy import ViewedPolicy
 from replay.policies.simulated_user import ReactPolicy, SimulatePolicy
 from replay.scenario.assembly import Assembly

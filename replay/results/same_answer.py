@@ -22,7 +22,7 @@ from replay.scenario.sections import SAME_FROM
 from replay.scorers.answer_text import DECLINING_PATTERNS, declines, normalize, words
 from replay.scorers.checks.english import refusal_in
 from replay.scorers.figures import figures
-from replay.scorers.same_facts import denials, difference
+from replay.scorers.fuzzy import denials, difference
 from replay.users.rules import unexpected_in
 
 LONGEST, MOST_CLAUSES = 8_000, 250

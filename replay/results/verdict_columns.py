@@ -20,8 +20,8 @@ from replay.scorers.checks.check import CheckInput, CheckOutcome
 from replay.scorers.judges.judge import Case, HistoryShown, Level, Value
 from replay.scorers.judges.judging import ONCE_PER_DIALOGUE, cases
 from replay.scorers.judges.panel import count_votes
-from replay.scorers.judges.rubric import EVIDENCE, SIGNATURE
 from replay.scorers.judges.tally import JudgeSummary
+from replay.scorers.judges.yes_no import RUBRIC_EVIDENCE, RUBRIC_SIGNATURE
 from replay.scorers.scorer import COSTS, Unscored
 from replay.scorers.stored_scorer import StoredScorer
 from replay.statistics.people import HumanScores, read_people
@@ -75,7 +75,7 @@ class StoredVerdicts:
         self._store = store
         judged = judged_of(store)
         self._columns = [column for one in judged for column in one.units]
-        self._of_rubrics = [one.name for one in judged if one.signature.startswith(SIGNATURE)]
+        self._of_rubrics = [one.name for one in judged if one.signature.startswith(RUBRIC_SIGNATURE)]
         self._scores = cache(self._read_scores)
         self._rubrics = cache(self._read_rubrics)
 
@@ -126,7 +126,7 @@ def _play(record: TurnRecord) -> _Play:
 
 def _rubrics_of(repeats: Sequence[Sequence[Any]]) -> list[Any]:
     """Return the rubrics of one verdict: each vote that could be had has all of them, in one order."""
-    votes = [vote["evidence"].get(EVIDENCE) for votes in repeats for vote in votes]
+    votes = [vote["evidence"].get(RUBRIC_EVIDENCE) for votes in repeats for vote in votes]
     return next(filter(None, votes), [])
 
 
@@ -154,7 +154,7 @@ def _decided(repeats: Sequence[Sequence[Any]], number: int) -> CheckOutcome:
 
 
 def _vote(vote: Any, number: int) -> tuple[Value, str]:
-    rubrics = vote["evidence"].get(EVIDENCE)
+    rubrics = vote["evidence"].get(RUBRIC_EVIDENCE)
     if not rubrics:
         return _value(vote["values"][""]), ""
     return _value(rubrics[number]["met"]), rubrics[number]["reply"]

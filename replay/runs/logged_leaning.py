@@ -19,8 +19,8 @@ from replay.core.conversation import Conversation
 from replay.core.errors import Fault, ScenarioError
 from replay.core.safety.consent import code_may_run
 from replay.coreference.leaning import QuestionLeaning, find_leaning
+from replay.coreference.reading.verdict import STRICT, STRICT_VERSION, THRESHOLD
 from replay.coreference.service.worker import ResolverChoice
-from replay.coreference.verdict import strict
 from replay.report.numbers import count_text
 from replay.runs.driver import drift_section
 from replay.runs.logged_drift import logged_conversations
@@ -174,7 +174,7 @@ def leaning(
     choice = ResolverChoice(name=section.resolver, settings=section.settings, folder=Path())
     with code_may_run():
         resolver = choice.build()
-    threshold = strict.THRESHOLD if section.threshold is None else section.threshold
+    threshold = THRESHOLD if section.threshold is None else section.threshold
     conversations = list(logged_conversations(logs, "logs"))
     questions: list[tuple[Conversation, QuestionLeaning]] = []
     for done, conversation in enumerate(conversations, 1):
@@ -189,7 +189,7 @@ def leaning(
         on_progress(done, len(conversations))
     return LoggedLeaning(
         questions=tuple(questions),
-        signature=f"coref:{resolver.signature}|leaning:{strict.MODE}-{strict.VERSION}"
+        signature=f"coref:{resolver.signature}|leaning:{STRICT}-{STRICT_VERSION}"
         f"|window:{'all' if section.window is None else section.window}|threshold:{threshold:g}",
     )
 

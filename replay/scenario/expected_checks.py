@@ -105,6 +105,6 @@ class ExpectedChecks:
 
 
 def _rubric_judges(assembly: Assembly) -> list[str]:
-    from replay.scorers.judges.rubric import RubricJudge
+    from replay.scorers.judges.yes_no import RubricJudge
 
     return [panel.name for panel in assembly.judges if isinstance(panel.judge, RubricJudge)]

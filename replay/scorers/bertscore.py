@@ -17,10 +17,10 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from replay.core.neural_models import check_batch_size, encodable, model_name, model_place, neural_module
 from replay.core.record import TurnRecord
 from replay.scorers.answer_text import DECLINING_PATTERNS
 from replay.scorers.bertscore_model import DIGITS, BertScores, Pair, bert_model
-from replay.scorers.neural_extra import check_batch_size, encodable, model_name, model_place, neural_module
 from replay.scorers.reference_score import MeanOfTurns, ReferenceScore, best_pair, declined_score, texts_of
 from replay.scorers.scorer import Unscored
 

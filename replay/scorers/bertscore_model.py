@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from replay.core.errors import PluginError
-from replay.scorers.neural_extra import cant_load, encodable, neural_module, quietly
+from replay.core.neural_models import cant_load, encodable, neural_module, quietly
 
 T = TypeVar("T")
 Pair = tuple[str, str]

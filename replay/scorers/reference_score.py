@@ -12,6 +12,7 @@ from functools import partial
 from itertools import islice
 
 from replay.core.conversation import CANNOT_ANSWER
+from replay.core.neural_models import check_neural
 from replay.core.record import TurnRecord
 from replay.scorers.answer_text import (
     DECLINING_PATTERNS,
@@ -20,7 +21,6 @@ from replay.scorers.answer_text import (
     patterns_signature,
     quac_references,
 )
-from replay.scorers.neural_extra import check_neural
 from replay.scorers.scorer import SHARE, Unscored
 
 Texts = tuple[str, tuple[str, ...]]

@@ -13,8 +13,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
-from replay.scorers.answer_text import DECLINING_PATTERNS
-from replay.scorers.neural_extra import (
+from replay.core.neural_models import (
     MINILM,
     cant_load,
     check_batch_size,
@@ -24,6 +23,7 @@ from replay.scorers.neural_extra import (
     neural_module,
     quietly,
 )
+from replay.scorers.answer_text import DECLINING_PATTERNS
 from replay.scorers.reference_score import ReferenceScore, best_pair
 
 DIGITS = 6

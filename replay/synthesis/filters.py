@@ -13,7 +13,7 @@ import msgspec
 from replay.core.adapter import Adapter, ChatRequest
 from replay.core.asking.retries import open_all, open_session, usable_reply
 from replay.core.conversation import Conversation, Passage
-from replay.coreference.reading.clusters import read_all
+from replay.coreference.reading.readings import read_all
 from replay.coreference.reading.resolver import Resolver, recorded_document
 from replay.coreference.reading.words import content_words
 from replay.synthesis.documents.document import SourceSection

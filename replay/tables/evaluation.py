@@ -91,7 +91,7 @@ def _scorer(name: str, models: Models) -> Scorer[Any]:
 
 
 def _similarity(models: Models, declining: Mapping[str, Any]) -> Scorer[Any]:
-    from replay.scorers.neural_extra import MINILM, check_neural, packaged_minilm
+    from replay.core.neural_models import MINILM, check_neural, packaged_minilm
     from replay.scorers.similarity import similarity
 
     check_neural(("sentence_transformers",), "Similarity Score")

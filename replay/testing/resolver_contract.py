@@ -13,7 +13,7 @@ import pytest
 from replay.core.drift_evidence import Reading
 from replay.core.history import Exchange
 from replay.core.settings.plugins import misfit
-from replay.coreference.reading.clusters import read_all
+from replay.coreference.reading.readings import read_all
 from replay.coreference.reading.resolver import CharSpan, Cluster, Document, MentionReader, Resolver
 from replay.testing.cases import check_signature, copy_in_another_process
 

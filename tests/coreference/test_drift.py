@@ -10,17 +10,17 @@ from replay.core.drift_evidence import Drift
 from replay.core.errors import ReadingError
 from replay.core.history import PlayedTurn
 from replay.coreference.drift import DriftDetector
+from replay.coreference.reading import evalconvqa
 from replay.coreference.reading.resolver import LONGEST_TEXT, recorded_document
+from replay.coreference.reading.verdict import HARD_VERSION, STRICT_VERSION
 from replay.coreference.service.service import CoreferenceService, ResolverChoice
 from replay.coreference.service.worker_pool import WorkerPool
-from replay.coreference.verdict import evalconvqa, hard, strict
 from replay.scenario.sections import DriftSection
 from tests.samples import ALICE, SINGER, conversation, detector
 
 pytestmark = pytest.mark.usefixtures("code_runs")
 
-STRICT = strict.VERSION
-RULES = {"strict": strict, "hard": hard, "evalconvqa": evalconvqa}
+VERSIONS = {"strict": STRICT_VERSION, "hard": HARD_VERSION, "evalconvqa": evalconvqa.VERSION}
 
 
 def played(*answers):
@@ -35,7 +35,7 @@ async def test_the_mode_is_in_the_verdict_and_in_the_signature(mode):
         assessment = await drift.assess(SINGER, 2, played("Nobody knows."))
 
         assert assessment.drift.mode == mode
-        assert f"drift:{mode}-{RULES[mode].VERSION}|" in drift.signature
+        assert f"drift:{mode}-{VERSIONS[mode]}|" in drift.signature
 
 
 async def test_a_lost_antecedent_is_drift():
@@ -105,14 +105,14 @@ async def test_settings_that_nobody_chose_are_not_in_the_signature():
     async with detector() as drift:
         plain = replace(drift, window=2, background=True, threshold=None, min_similarity=None)
 
-        assert plain.signature == f"coref:{drift.service.signature}|drift:strict-{STRICT}|window:2"
+        assert plain.signature == f"coref:{drift.service.signature}|drift:strict-{STRICT_VERSION}|window:2"
         assert replace(plain, background=False).signature == f"{plain.signature}|background:no"
         assert replace(plain, background="alone").signature == f"{plain.signature}|background:alone"
         assert replace(plain, skip_entity=False).signature.endswith(
-            f"|drift:strict-{STRICT}+keptent|window:2"
+            f"|drift:strict-{STRICT_VERSION}+keptent|window:2"
         )
         assert replace(plain, min_similarity=0.5).signature == plain.signature  # there is no encoder
-        assert replace(plain, match="em").signature.endswith(f"|drift:strict-{STRICT}+em|window:2")
+        assert replace(plain, match="em").signature.endswith(f"|drift:strict-{STRICT_VERSION}+em|window:2")
         defaults = DriftDetector(service=drift.service)
         assert (defaults.window, defaults.background, defaults.mode, defaults.match) == (
             6,

@@ -9,7 +9,7 @@ import pytest
 
 from replay.core.errors import DatasetError
 from replay.core.message import Message, ToolCall
-from replay.datasets.langfuse import LangfuseReader
+from replay.datasets.trace_exports import LangfuseReader
 from tests.data_tables import from_table
 from tests.datasets.files import contract, fault, ids, json_file, json_lines_file, only
 

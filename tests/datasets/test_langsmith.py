@@ -9,7 +9,7 @@ import pyarrow.parquet
 import pytest
 
 from replay.core.errors import DatasetError
-from replay.datasets.langsmith import LangSmithReader
+from replay.datasets.trace_exports import LangSmithReader
 from tests.data_tables import from_table
 from tests.datasets.files import contract, fault, ids, json_file, json_lines_file, only
 

@@ -27,13 +27,13 @@ from replay.core.history import PlayedTurn, gold_history
 from replay.core.record import Timing, TurnRecord, Usage
 from replay.core.settings.plugins import available, build, load
 from replay.coreference.drift import DriftDetector
-from replay.coreference.reading.clusters import read_all
 from replay.coreference.reading.embedded import EmbeddedResolver
 from replay.coreference.reading.mentions import find_mentions
+from replay.coreference.reading.readings import read_all
 from replay.coreference.reading.resolver import Resolver, document_of, recorded_document
+from replay.coreference.reading.rewriting import rewrite
 from replay.coreference.service.service import CoreferenceService, ResolverChoice
-from replay.coreference.wording.rewriting import rewrite
-from replay.coreference.wording.standalone import standalone_questions
+from replay.coreference.standalone import standalone_questions
 from replay.datasets.loading import read_conversations
 from replay.datasets.native import native_line
 from replay.play.play import Play, System
@@ -72,13 +72,12 @@ WEIGHED = {"bertscore", "coverage", "similarity"}
 WINDOW = 6
 SEED = 1
 
-_COREFERENCE = "replay/coreference"
-_READER = f"{_COREFERENCE}/reading"
+_READER = "replay/coreference/reading"
 RAISED: Mapping[str, str] = {
-    "embedded": f"VERSION in {_READER}/__init__.py",
-    "strict": f"VERSION in {_COREFERENCE}/verdict/strict.py",
-    "hard": f"VERSION in {_COREFERENCE}/verdict/hard.py",
-    "evalconvqa": f"VERSION in {_COREFERENCE}/verdict/evalconvqa.py",
+    "embedded": f"VERSION in {_READER}/embedded.py",
+    "strict": f"STRICT_VERSION in {_READER}/verdict.py",
+    "hard": f"HARD_VERSION in {_READER}/verdict.py",
+    "evalconvqa": f"VERSION in {_READER}/evalconvqa.py",
     "substitution": "SUBSTITUTION_VERSION in replay/policies/rewrite.py",
     "extractive": "VERSION in adapters/replay_adapters/local/extractive.py",
     "statistics": "VERSION in replay/statistics/__init__.py",

@@ -12,13 +12,14 @@ from hypothesis import given, settings, strategies as st
 
 from replay.core.drift_evidence import Reading
 from replay.core.history import Exchange
+from replay.coreference.reading import evalconvqa
 from replay.coreference.reading.decode import MOST_MENTIONS
 from replay.coreference.reading.embedded import EmbeddedResolver
 from replay.coreference.reading.mentions import find_mentions
 from replay.coreference.reading.resolver import Document
+from replay.coreference.reading.rewriting import MAX_INSERTED_WORDS, rewrite
+from replay.coreference.reading.verdict import compare_strict
 from replay.coreference.reading.words import comparable_words, words
-from replay.coreference.verdict import evalconvqa, strict
-from replay.coreference.wording.rewriting import MAX_INSERTED_WORDS, rewrite
 
 RESOLVER = EmbeddedResolver()
 SOME = settings.default.max_examples // 3
@@ -88,7 +89,7 @@ def readings(draw: st.DrawFn) -> tuple[str, tuple[Reading, ...]]:
 def test_identical_documents_are_valid(document):
     (read,), (clusters,) = RESOLVER.read([document]), RESOLVER.resolve([document])
 
-    assert strict.compare(read, read, gold_document=document, predicted_document=document).valid
+    assert compare_strict(read, read, gold_document=document, predicted_document=document).valid
     assert evalconvqa.compare(document, clusters, document, clusters).valid
 
 
@@ -203,10 +204,9 @@ def test_rewriting_twice_adds_nothing_that_the_question_says_already(document):
 @pytest.mark.long
 def test_readings_do_not_depend_on_the_hash_seed():
     script = """
-from replay.coreference.verdict import strict
 from replay.coreference.reading.embedded import EmbeddedResolver
 from replay.coreference.reading.resolver import Document
-from replay.coreference.wording.rewriting import rewrite
+from replay.coreference.reading.rewriting import rewrite
 from replay.coreference.reading.words import comparable_words, words
 from replay.core.history import Exchange
 said = [

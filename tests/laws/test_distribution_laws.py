@@ -14,7 +14,7 @@ from replay.core.drift_evidence import Mention, Reading
 from replay.core.history import Exchange, PlayedTurn
 from replay.coreference.reading.embedded import EmbeddedResolver
 from replay.coreference.reading.resolver import Document
-from replay.coreference.verdict import hard, strict
+from replay.coreference.reading.verdict import compare_hard, compare_strict
 from tests.laws.test_drift_laws import CONVERSATIONS
 from tests.samples import detector
 
@@ -69,7 +69,7 @@ def test_a_distribution_is_one(document):
 def test_equal_documents_never_differ(document, threshold):
     resolver = EmbeddedResolver()
     gold, predicted = resolver.read([document]), resolver.read([document])
-    drift = strict.compare(
+    drift = compare_strict(
         gold[0], predicted[0], gold_document=document, predicted_document=document, threshold=threshold
     )
 
@@ -100,13 +100,13 @@ def readings(draw: st.DrawFn) -> list[Reading]:
 @given(documents(), readings(), readings(), st.floats(0, 1))
 def test_equal_documents_are_valid_whatever_the_readings_say(document, gold, predicted, threshold):
     """Where none says a distribution, the hard rule's verdict on equal readings is the law."""
-    drift = strict.compare(
+    drift = compare_strict(
         gold, predicted, gold_document=document, predicted_document=document, threshold=threshold
     )
     if any(reading.distribution for reading in (*gold, *predicted)):
         assert (drift.probability, drift.valid) == (0, True)
         assert {mention.probability for mention in drift.mentions} <= {0}
-    assert strict.compare(
+    assert compare_strict(
         gold, gold, gold_document=document, predicted_document=document, threshold=threshold
     ).valid
 
@@ -114,7 +114,7 @@ def test_equal_documents_are_valid_whatever_the_readings_say(document, gold, pre
 @given(documents(), documents(), readings(), readings())
 def test_the_same_readings_get_the_same_verdict_whatever_was_judged_between(one, other, gold, predicted):
     def judged(first, second, before, after):
-        return strict.compare(first, second, gold_document=before, predicted_document=after)
+        return compare_strict(first, second, gold_document=before, predicted_document=after)
 
     found = judged(gold, predicted, one, other)
     judged(predicted, gold, other, one)
@@ -126,7 +126,7 @@ def test_the_same_readings_get_the_same_verdict_whatever_was_judged_between(one,
 def test_a_probability_is_one_and_the_verdict_follows_from_it(one, other):
     gold, predicted = EmbeddedResolver().read([one, other])
     verdicts = [
-        strict.compare(gold, predicted, gold_document=one, predicted_document=other, threshold=threshold)
+        compare_strict(gold, predicted, gold_document=one, predicted_document=other, threshold=threshold)
         for threshold in (0.1, 0.5, 0.9)
     ]
 
@@ -144,11 +144,11 @@ def test_without_distributions_strict_is_hard(one, other):
         [replace(reading, distribution=()) for reading in read]
         for read in EmbeddedResolver().read([one, other])
     )
-    drift = strict.compare(gold, predicted, gold_document=one, predicted_document=other)
+    drift = compare_strict(gold, predicted, gold_document=one, predicted_document=other)
 
-    assert drift.valid == hard.compare(gold, predicted).valid
+    assert drift.valid == compare_hard(gold, predicted).valid
     if gold and one != other:
-        assert drift.mentions == hard.compare(gold, predicted).mentions
+        assert drift.mentions == compare_hard(gold, predicted).mentions
 
 
 @given(talk=CONVERSATIONS, window=st.integers(0, 4), mode=st.sampled_from(["strict", "hard"]))
@@ -169,7 +169,7 @@ def test_identical_histories_have_probability_0(talk, window, mode):
 
 
 _PROGRAM = """
-from replay.coreference.verdict import strict
+from replay.coreference.reading.verdict import compare_strict
 from replay.coreference.reading.embedded import EmbeddedResolver
 from tests.laws.test_distribution_laws import QUESTIONS, TEXTS
 from replay.coreference.reading.resolver import Document
@@ -183,7 +183,7 @@ read = resolver.read(documents)
 for one, first in zip(documents, read):
     for other, second in zip(documents, read):
         if one.question == other.question:
-            print(strict.compare(first, second, gold_document=one, predicted_document=other))
+            print(compare_strict(first, second, gold_document=one, predicted_document=other))
 """
 
 

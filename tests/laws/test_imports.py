@@ -26,14 +26,11 @@ ROOMS = {
     "statistics": "core core/settings scorers",
     "statistics/load": "core statistics",
     "coreference/reading": "core",
-    "coreference/wording": "core coreference/reading",
-    "coreference/verdict": "core coreference/reading",
-    "coreference/service": "core core/settings core/asking coreference/reading coreference/wording "
-    "coreference/verdict",
-    "coreference": "core coreference/reading coreference/verdict coreference/service",
-    "coreference/training": "core datasets coreference/reading coreference/wording",
+    "coreference/service": "core core/settings core/asking coreference/reading",
+    "coreference": "core coreference/reading coreference/service",
+    "coreference/training": "core datasets coreference/reading",
     "users": "core core/settings core/asking scorers/checks coreference/reading",
-    "policies": "core core/settings core/asking coreference/reading coreference/wording coreference users",
+    "policies": "core core/settings core/asking coreference/reading coreference users",
     "play": "core core/settings core/asking policies",
     "play/load": "core core/settings datasets play",
     "scenario/assertions": "core core/settings store scorers scorers/checks scorers/judges statistics",
@@ -49,7 +46,7 @@ ROOMS = {
     "statistics statistics/load coreference/reading coreference/service users policies "
     "play scenario/assertions scenario workers/cluster load report",
     "runs": "core core/settings core/asking datasets store scorers statistics statistics/load "
-    "coreference/verdict coreference/service coreference policies play play/load scenario workers "
+    "coreference/reading coreference/service coreference policies play play/load scenario workers "
     "workers/cluster load report results",
     "web": "core",
     "viewer": "core store scorers statistics statistics/load scenario/assertions scenario report results web",
@@ -76,7 +73,7 @@ ROOMS = {
     "integrations/otel": "core store scorers/judges statistics play scenario results",
     "cli/serving": "core core/asking web",
     "cli": "core core/settings core/asking datasets scorers/judges statistics "
-    "coreference/reading coreference/wording coreference/service coreference play "
+    "coreference/reading coreference/service coreference play "
     "play/load scenario/assertions scenario load report results runs web "
     "viewer tables collecting study/running study/pages synthesis synthesis/model "
     "synthesis/statistics cli/serving",
@@ -164,20 +161,17 @@ def file_of(name: str) -> str | None:
 
 def test_only_the_reader_and_the_verdict_import_the_network():
     """And no earlier than for a verdict, since it loads ONNX Runtime."""
-    network = {f"replay.coreference.reading.{name}" for name in ("decode", "network", "verdict")}
+    network = {f"replay.coreference.reading.{name}" for name in ("decisions", "decode", "network")}
     importing = {
         name
         for name, path in FILES.items()
         if {file_of(found) for found in imported(path)} & network and room_of(path) != "coreference/training"
     }
     assert importing == {
-        *(
-            "replay.coreference.reading." + name
-            for name in ("decisions", "decode", "embedded", "phrasing", "verdict")
-        ),
-        "replay.coreference.verdict.strict",
+        *("replay.coreference.reading." + name for name in ("decisions", "decode", "embedded", "phrasing")),
+        "replay.coreference.reading.verdict",
     }
-    program = "import sys, replay.coreference.verdict.strict; print('onnxruntime' in sys.modules)"
+    program = "import sys, replay.coreference.reading.verdict; print('onnxruntime' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
 
@@ -210,14 +204,11 @@ def test_only_these_files_import_what_the_extra_brings():
     paths = [*FILES.values(), *(ROOT / "adapters").rglob("*.py")]
     found = {path: {name.partition(".")[0] for name in imported(path)} & NEURAL for path in paths}
     assert {path.relative_to(ROOT).as_posix(): names for path, names in found.items() if names} == {
-        "replay/coreference/service/fastcoref_compat.py": {"fastcoref", "spacy", "torch"},
-        "replay/coreference/service/model_files.py": {"transformers"},
+        "replay/coreference/service/fastcoref.py": {"fastcoref", "spacy", "torch"},
+        "replay/core/neural_models.py": {"transformers"},
         "replay/coreference/service/semantic.py": {"sentence_transformers"},
         # Training the reader needs torch; reading with it doesn't.
-        **{
-            f"replay/coreference/training/{name}.py": {"torch"}
-            for name in ("export", "fit", "network", "train")
-        },
+        **{f"replay/coreference/training/{name}.py": {"torch"} for name in ("export", "network", "train")},
         "replay/scorers/bertscore.py": {"spacy"},
         "replay/synthesis/documents/prose.py": {"spacy"},
     }

@@ -8,13 +8,13 @@ from collections.abc import Callable
 
 import pytest
 
-from replay.coreference.reading import clauses
-from replay.coreference.reading.substitution import at_sentence_start
-from replay.coreference.reading.wordpiece import END, START, UNKNOWN, WordPiece
+from replay.coreference.reading import words as reading_words
+from replay.coreference.reading.rewriting import at_sentence_start
+from replay.coreference.reading.sequence import END, START, UNKNOWN, WordPiece
 from replay.coreference.reading.words import tokens
 from replay.coreference.service import quotes
 from replay.policies import augment
-from replay.scorers import figures, fuzzy, same_facts
+from replay.scorers import figures, fuzzy
 from replay.scorers.answer_text import words
 from replay.scorers.checks import english
 from replay.scorers.checks.texts import AT_ONCE
@@ -32,15 +32,15 @@ PIECES = WordPiece({piece: n for n, piece in enumerate((UNKNOWN, START, END, "a"
 READERS: dict[str, Callable[[str], object]] = {
     "pieces of words": lambda text: list(PIECES.tokens(text)),
     "a sentence's start": lambda text: at_sentence_start(text, len(text)),
-    "breaks": all_of(clauses._BREAK),
-    "sentences": all_of(clauses._SENTENCE_END),
+    "breaks": all_of(reading_words._BREAK),
+    "sentences": all_of(reading_words._SENTENCE_END),
     "markup": all_of(augment._MARKUP),
     "text without Markdown": quotes.plain,
     "items of a quote": quotes._BETWEEN_ITEMS.split,
     "ends of sentences": all_of(fuzzy._ENDS_SENTENCE),
     "ends of clauses": all_of(fuzzy._ENDS_CLAUSE),
     "figures": all_of(figures._TOKEN),
-    "denials": same_facts.denials,
+    "denials": fuzzy.denials,
     "a digit": reading._DIGIT.fullmatch,
     "yes or no": all_of(reading._EITHER),
     "out of": all_of(reading._OUT_OF),

@@ -202,7 +202,7 @@ def test_the_order_of_turns_moves_no_weight(tiny_model, monkeypatch):
 
 
 def test_the_weighted_scorer_can_tell_what_is_missing_too(monkeypatch):
-    monkeypatch.setattr("replay.scorers.neural_extra.importlib.util.find_spec", lambda name: None)
+    monkeypatch.setattr("replay.core.neural_models.importlib.util.find_spec", lambda name: None)
     with pytest.raises(PluginError, match='"bertscore" needs torch'):
         bertscore(idf=True).check_installed()
 

@@ -12,16 +12,15 @@ from pathlib import Path
 
 import pytest
 
+from replay.core.neural_models import MINILM
 from replay.scorers.answer_text import DECLINING_PATTERNS
 from replay.scorers.bertscore import bertscore, coverage
 from replay.scorers.judges.claims import ClaimsJudge
-from replay.scorers.judges.criteria import JudgeCriterion
 from replay.scorers.judges.factual import FactualJudge
-from replay.scorers.judges.geval import GEvalJudge
+from replay.scorers.judges.geval import GEvalJudge, JudgeCriterion
 from replay.scorers.judges.judge import PlannedAsk
 from replay.scorers.judges.panel import Panel
 from replay.scorers.judges.yes_no import CorrectnessJudge
-from replay.scorers.neural_extra import MINILM
 from replay.scorers.similarity import similarity
 
 ANSWERS = {"answerable_only": False, "declining": DECLINING_PATTERNS}

@@ -9,8 +9,7 @@ from hypothesis import given, strategies as st
 
 from replay.scorers.answer_text import normalize
 from replay.scorers.figures import DECADE, Figure, figures
-from replay.scorers.fuzzy import FuzzyMatch, WordIndex, fuzzy, fuzzy_match
-from replay.scorers.same_facts import denials, difference
+from replay.scorers.fuzzy import FuzzyMatch, WordIndex, denials, difference, fuzzy, fuzzy_match
 from tests.data_tables import from_table
 from tests.scorers.turns import turn
 

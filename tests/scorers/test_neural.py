@@ -11,9 +11,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from replay.core.errors import PluginError
-from replay.scorers.bertscore import _sentencizer, bertscore, coverage, sentences, worst_covered
-from replay.scorers.bertscore_model import BertModel, bert_model
-from replay.scorers.neural_extra import (
+from replay.core.neural_models import (
     MINILM,
     cant_load,
     check_batch_size,
@@ -24,6 +22,8 @@ from replay.scorers.neural_extra import (
     packaged_minilm,
     quietly,
 )
+from replay.scorers.bertscore import _sentencizer, bertscore, coverage, sentences, worst_covered
+from replay.scorers.bertscore_model import BertModel, bert_model
 from replay.scorers.scorer import CheckedScorer, unit_of
 from replay.scorers.similarity import SentenceModel, sentence_model, similarity
 from replay.scorers.word_overlap import f1
@@ -308,7 +308,7 @@ class Bars:
 @pytest.mark.parametrize("shown", [True, False])
 def test_bars_are_hidden_while_a_model_is_loaded_and_then_as_they_were(monkeypatch, shown):
     bars = Bars(shown)
-    monkeypatch.setattr("replay.scorers.neural_extra.neural_module", lambda name, wanted_by: bars)
+    monkeypatch.setattr("replay.core.neural_models.neural_module", lambda name, wanted_by: bars)
     with quietly():
         assert not bars.shown
 

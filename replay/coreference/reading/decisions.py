@@ -1,13 +1,13 @@
 """
 The two last steps from the network's numbers to a decision: does the question mean something else, and is an
 edit for the better? Each is a logistic regression over a few of them, fitted on data that the network had not
-seen.
+seen. The first weighs what the network says of the pair of histories with what the own history still says.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -15,8 +15,10 @@ import msgspec
 
 from replay.core.decoding import decode_as
 from replay.core.drift_evidence import Reading
+from replay.coreference.reading import network
 from replay.coreference.reading.network import folder_in_use
 from replay.coreference.reading.resolver import Document
+from replay.coreference.reading.sequence import pair_of
 from replay.coreference.reading.words import comparable_words, content_words, words
 
 FILE = "decisions.json"
@@ -125,3 +127,46 @@ def leaning(reading: Reading) -> float:
 def _logit(probability: float) -> float:
     p = max(0.002, min(0.998, probability))
     return math.log(p / (1 - p))
+
+
+def probability_of_drift(meant: Sequence[Reading], gold: Document, own: Document) -> float:
+    """
+    Return the probability in [0, 1] that a question means something else after the own history.
+
+    Args:
+        meant: The question's readings in *gold*.
+        gold: The question with the recorded history.
+        own: The question with the system's own history.
+    """
+    return current().verdict.probability(evidence(meant, gold, own))
+
+
+def evidence(meant: Sequence[Reading], gold: Document, own: Document) -> list[float]:
+    """Return the features that the verdict weighs; arguments as for ``probability_of_drift``."""
+    reader = network.current()
+    logit = float(reader.run(pair_of(reader.pieces, gold, own, list(texts_of(meant)))).verdict[0])
+    said = words_of(own)
+    return verdict_features(logit, meant, [lost(reading, said) for reading in meant])
+
+
+def shares_of(pairs: Sequence[tuple[Reading, Reading]], own: Document) -> list[float]:
+    """
+    Return each mention's share in the question's probability, in [0, 1]; the largest is 1.
+
+    *pairs* are the mentions' readings in the recorded history and in *own*, the latter empty where it was not
+    looked at.
+    """
+    said = words_of(own)
+    shares = [
+        0.01 + max(lost(gold, said), apart(gold, after) if after.distribution else 0.0) * leaning(gold)
+        for gold, after in pairs
+    ]
+    return [share / max(shares) for share in shares]
+
+
+def texts_of(found: Sequence[Reading]) -> Iterator[str]:
+    """Yield the most probable antecedents of *found*, from the mention that most probably leans."""
+    leaning = sorted(found, key=lambda reading: -sum(p for p, _ in reading.distribution))
+    for reading in leaning:
+        if reading.distribution:
+            yield reading.distribution[0][1]

@@ -8,7 +8,7 @@ none of them where something was left out. What is meant is a distribution over 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -221,11 +221,3 @@ def _by_text(spans: Sequence[PointedSpan]) -> list[PointedSpan]:
 def _sigmoid(logits: Floats) -> Floats:
     found: Floats = (1 / (1 + np.exp(-logits))).astype(np.float32)
     return found
-
-
-def texts_of(found: Sequence[Reading]) -> Iterator[str]:
-    """Yield the most probable antecedents of *found*, from the mention that most probably leans."""
-    leaning = sorted(found, key=lambda reading: -sum(p for p, _ in reading.distribution))
-    for reading in leaning:
-        if reading.distribution:
-            yield reading.distribution[0][1]

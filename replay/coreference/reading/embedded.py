@@ -3,7 +3,7 @@ The reader that ships with the program: a small network that reads tokens, no do
 
 A question is read behind its history's newest exchange and before its oldest (``sequence``). The network
 marks where the question leans on what it doesn't say, points at what it leans on, and says how to put it
-(``decode``); of a pair of histories it says whether the question still means the same (``verdict``). It is
+(``decode``); of a pair of histories it says whether the question still means the same (``decisions``). It is
 kept in eight bits and run in single precision by ONNX Runtime (``network``); ``python -m
 replay.coreference.training.train`` makes the weights.
 """

@@ -16,8 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from replay.core.errors import ResolverError
-from replay.coreference.reading.sequence import TokenSequence
-from replay.coreference.reading.wordpiece import WordPiece
+from replay.coreference.reading.sequence import TokenSequence, WordPiece
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession

@@ -7,7 +7,7 @@ never depends on the others, on hash seeds or on batch sizes. It runs in a worke
 
 A resolver that only knows clusters (F-coref, LingMess) implements ``Resolver``. One that knows what
 each mention of the question means, perhaps as a distribution, also implements ``MentionReader``;
-for the others ``replay.coreference.reading.clusters`` derives the readings from the clusters.
+for the others ``replay.coreference.reading.readings`` derives the readings from the clusters.
 """
 
 from __future__ import annotations

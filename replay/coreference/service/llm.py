@@ -2,15 +2,15 @@
 A model as resolver: asked what a question leans on, in the recorded and in the own history at once.
 
 Unlike the other resolvers it is asked on the event loop, while a turn is planned and before its timed ask is
-due, and it gives the verdict itself. It is shown as much of the histories as fits a budget. What it replies
-is checked (``llm_reply``); a reply that can't be used is shown to it once, with what is
-wrong. Replies are kept on disk.
+due, and it gives the verdict itself. It is shown as much of the histories as fits a budget: whole exchanges,
+the newest ones. What it replies is checked (``llm_reply``); a reply that can't be used is shown to it once,
+with what is wrong. Replies are kept on disk.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -25,10 +25,10 @@ from replay.core.asking.retries import RetryPolicy, open_endpoints
 from replay.core.disk_cache import DiskCache, cache_path
 from replay.core.drift_evidence import Drift, Reading
 from replay.core.errors import AdapterError, ReadingError
+from replay.core.history import Exchange
 from replay.core.settings.choice import LimitSection
 from replay.core.settings.plugins import build, load
-from replay.coreference.reading.resolver import Document
-from replay.coreference.service.history_budget import fit_histories
+from replay.coreference.reading.resolver import LEFT_OUT, Document, shorten
 from replay.coreference.service.llm_reply import MODE, VERSION, UnusableReplyError, drift_in, readings_in
 from replay.coreference.service.worker import ResolverChoice
 
@@ -267,3 +267,52 @@ def prompt_variables(gold: Document, predicted: Document | None) -> dict[str, An
         "own": predicted and [{"question": e.question, "answer": e.answer} for e in predicted.turns],
         "compares": predicted is not None,
     }
+
+
+def fit_histories(documents: Sequence[Document], characters: int) -> list[Document]:
+    """
+    Return *documents* with as many exchanges before their question as fit in *characters*.
+
+    A background, question or answer longer than half of that is shortened in its middle, so that one exchange
+    always fits. Where a history doesn't fit, the others are cut to as many exchanges, so that they stay
+    comparable.
+
+    Args:
+        documents: The same question after one or more histories.
+        characters: For each history, and for the background.
+
+    Returns:
+        The documents in their order; the same ones where everything fits.
+    """
+    shown = [_shortened(document, characters // 2 - len(LEFT_OUT)) for document in documents]
+    fitting = [(_newest_that_fit(document.turns, characters), len(document.turns)) for document in shown]
+    most = min((number for number, given in fitting if number < given), default=None)
+    if most is None:
+        return shown
+    return [replace(one, turns=one.turns[max(0, len(one.turns) - most) :]) for one in shown]
+
+
+def _newest_that_fit(turns: Sequence[Exchange], characters: int) -> int:
+    left = characters
+    for number, turn in enumerate(reversed(turns)):
+        left -= len(turn.question) + len(turn.answer)
+        if left < 0:
+            return number
+    return len(turns)
+
+
+def _shortened(document: Document, longest: int) -> Document:
+    texts = [document.background, *(text for turn in document.turns for text in (turn.question, turn.answer))]
+    too_long = sum(len(text) > longest for text in texts)
+    if not too_long:
+        return document
+    turns = tuple(
+        Exchange(question=shorten(turn.question, longest), answer=shorten(turn.answer, longest))
+        for turn in document.turns
+    )
+    return replace(
+        document,
+        background=shorten(document.background, longest),
+        turns=turns,
+        shortened=max(document.shortened, too_long),
+    )

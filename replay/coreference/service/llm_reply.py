@@ -4,7 +4,7 @@ What a model says a question leans on, checked: nothing of it is taken on trust 
 A mention has to stand in the question, an antecedent's words in the history that it is said to come from
 (``quotes``). Where each stands is found here, since models can't count characters; the
 antecedent is the history's own wording. The question as it was meant, for someone who has heard nothing, has
-to name what was quoted (``replay.coreference.wording.model_wording``). The first reading carries it
+to name what was quoted (``replay.coreference.service.quotes``). The first reading carries it
 (``Reading.put``), for whoever rewrites; the verdict never looks at it.
 """
 
@@ -22,10 +22,16 @@ from replay.core.decoding import convert_to
 from replay.core.drift_evidence import Drift, Mention, MentionDrift, MentionKind, Reading
 from replay.coreference.reading.mentions import is_possessive, kind_of
 from replay.coreference.reading.resolver import Document
+from replay.coreference.reading.verdict import mention_drift
 from replay.coreference.reading.words import PRONOUNS, words
-from replay.coreference.service.quotes import QuotedText, find_quote, pattern_of, plain
-from replay.coreference.verdict.hard import mention_drift
-from replay.coreference.wording.model_wording import shorten_quote, wording_fault
+from replay.coreference.service.quotes import (
+    QuotedText,
+    find_quote,
+    pattern_of,
+    plain,
+    shorten_quote,
+    wording_fault,
+)
 
 T = TypeVar("T")
 

@@ -1,9 +1,10 @@
 """
-Where the words that a model quotes stand in a history, compared word by word.
+The words that a model writes of a question, against those that it was shown: where its quotes stand in a
+history, and whether its wording of the question can be asked, by what code can see of it.
 
-Models quote Markdown, tables and lists in plain sentences. Case, accents, marks, punctuation, articles and
-"and" make no difference, and what one quote names ("the red one and the blue one") may stand in several
-places.
+Models quote Markdown, tables and lists in plain sentences. Quotes are compared word by word: case, accents,
+marks, punctuation, articles and "and" make no difference, and what one quote names ("the red one and the blue
+one") may stand in several places.
 """
 
 from __future__ import annotations
@@ -12,7 +13,15 @@ import re
 from collections.abc import Sequence
 from functools import cached_property
 
-from replay.coreference.reading.words import ARTICLES, Token, content_words, tokens, word_set
+from replay.coreference.reading.words import (
+    ARTICLES,
+    Token,
+    comparable_words,
+    content_words,
+    tokens,
+    word_set,
+    words,
+)
 
 _LATIN = r"[^\W\u0250-\U0010ffff]"
 """What may not go on where a text ends: in other scripts words may stand without spaces."""
@@ -108,3 +117,59 @@ def _find_one(quote: str, texts: Sequence[QuotedText]) -> tuple[str, str] | None
 
 def _compared(text: str) -> list[Token]:
     return [token for token in tokens(text) if token.is_word and token.normal not in _PASSED_OVER]
+
+
+_MARKUP = re.compile(
+    r"</?(?:question|subject|recorded_history|own_history)>|\*\*|```"
+    r"|^\W{0,9}(?:user|system|assistant|question|standalone)\s{0,9}:",
+    re.IGNORECASE,
+)
+"""What belongs to the prompt or to the JSON around a question, not to the question; `code` may."""
+_MOST_ADDED = 200
+"""Characters of a wording beside the question's own and what is quoted."""
+
+
+def wording_fault(text: str, question: str, quoted: Sequence[str]) -> str | None:
+    """
+    Return what is wrong with *text* as the wording of *question* for someone who has heard nothing.
+
+    Args:
+        text: The wording, without spaces around it.
+        question: As it was recorded.
+        quoted: What it leans on, in the recorded history's words.
+
+    Returns:
+        The fault, to stand behind the wording's name in a sentence; None if there is none.
+    """
+    if not any(c.isalnum() for c in text):
+        return "is empty: put the question so that it names what is meant"
+    if len(text.splitlines()) > 1:
+        return "has several lines: put the question in one"
+    if len(text) > len(question) + sum(map(len, quoted)) + _MOST_ADDED:
+        return "is too long: put the question alone, and name what is meant"
+    if (markup := _MARKUP.search(text)) and markup[0] not in question:
+        return f"holds {shorten_quote(markup[0])}: put the question alone"
+    for antecedent in quoted:
+        if not _names(text, antecedent):
+            return f'doesn\'t name {shorten_quote(antecedent)}, which "recorded" quotes'
+    return None
+
+
+def _names(text: str, antecedent: str) -> bool:
+    """Return whether *text* has the content words of *antecedent*, or half of them where they are many."""
+    wanted, there = comparable_words(antecedent), words(text)
+    named = sum(any(_is_form_of(word, other) for other in there) for word in wanted)
+    # A name has to be there; a clause ("We moved to Porto last May") is said otherwise within a question.
+    return named >= (len(wanted) if len(wanted) <= 2 else len(wanted) / 2)
+
+
+def _is_form_of(word: str, other: str) -> bool:
+    """Return whether the two begin alike, as "moved" and "move"."""
+    shared = max(3, min(len(word), len(other)) - 2)
+    return word[:shared] == other[:shared]
+
+
+def shorten_quote(text: str) -> str:
+    """Return *text* in quotation marks, in one line and not too long for a message."""
+    line = " ".join(text.split())
+    return f'"{line if len(line) <= 80 else line[:77] + "..."}"'

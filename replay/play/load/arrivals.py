@@ -44,9 +44,8 @@ from replay.core.decoding import decoder_of
 from replay.core.errors import DatasetError, InputError
 from replay.core.settings.faults import nearest
 from replay.datasets import json_rows
-from replay.datasets.data_file import SourceLocation, not_utf8
+from replay.datasets.data_file import SourceLocation, decode, not_utf8
 from replay.datasets.turn_metadata import ASKED, seconds_of
-from replay.datasets.typed_json import decode
 from replay.play.load.section import recorded_s
 
 

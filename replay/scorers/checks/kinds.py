@@ -16,7 +16,7 @@ import msgspec
 
 from replay.core.expectation import ALL_CHECKS, END, Expectation, check_columns
 from replay.core.settings.faults import MISSING, PLAIN_TYPES, faults_of, nearest
-from replay.scorers.checks import calls, english, json_answers, known, texts
+from replay.scorers.checks import english, json_answers, known, texts
 from replay.scorers.checks.check import Check
 
 if TYPE_CHECKING:
@@ -56,9 +56,9 @@ KINDS: Mapping[str, Kind] = {
     "rubric": Kind(known.Rubric, "text", "a text"),
     "judge": Kind(known.JudgedValue, "name", "an object with name, and at_least or at_most"),
     "calls": Kind(
-        calls.calls,
+        known.calls,
         "calls",
-        f"a tool's name, an object with name, a list of those, or {calls.NONE}",
+        f"a tool's name, an object with name, a list of those, or {known.NO_CALLS}",
         always=True,
     ),
     "latency_below_s": Kind(known.latency_below_s, "limit_s", "a number of seconds"),

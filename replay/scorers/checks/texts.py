@@ -21,10 +21,10 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from replay.core.errors import PluginError
+from replay.core.neural_models import MINILM, check_neural, model_place
 from replay.scorers.answer_text import compile_pattern, found_in
 from replay.scorers.checks.bounded import bounded
 from replay.scorers.checks.check import CheckInput, CheckOutcome
-from replay.scorers.neural_extra import MINILM, check_neural, model_place
 from replay.scorers.similarity import sentence_model
 
 Texts = str | tuple[str, ...]

@@ -14,9 +14,9 @@ import msgspec
 from replay.core.conversation import CANNOT_ANSWER, Conversation, Turn
 from replay.core.drift_evidence import MentionKind
 from replay.core.errors import PluginError
-from replay.coreference.reading.clusters import read_all
 from replay.coreference.reading.language import ENGLISH_ONLY, not_readable
 from replay.coreference.reading.mentions import find_mentions
+from replay.coreference.reading.readings import read_all
 from replay.coreference.reading.resolver import Resolver, recorded_document
 from replay.coreference.reading.words import content_words, words
 from replay.synthesis.duplicates import duplicate_turns

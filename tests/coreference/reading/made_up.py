@@ -12,8 +12,7 @@ from replay.core.history import Exchange
 from replay.coreference.reading.decisions import Decisions, Logistic, edit_features, verdict_features
 from replay.coreference.reading.network import ARTICLES, PREPOSITIONS, NetworkOutput
 from replay.coreference.reading.resolver import Document
-from replay.coreference.reading.sequence import Segment, sequence_of
-from replay.coreference.reading.wordpiece import END, PAD, START, UNKNOWN, WordPiece
+from replay.coreference.reading.sequence import END, PAD, START, UNKNOWN, Segment, WordPiece, sequence_of
 
 SURE = 9.0
 WIDTH, PHRASE = 128, 64

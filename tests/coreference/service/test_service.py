@@ -13,10 +13,10 @@ import pytest
 from replay.core.errors import ReadingError, ResolverError
 from replay.core.history import Exchange
 from replay.coreference.reading.resolver import Document
+from replay.coreference.reading.verdict import compare_hard, compare_strict
 from replay.coreference.service.service import CoreferenceService, ResolverChoice
 from replay.coreference.service.worker import READINGS
 from replay.coreference.service.worker_pool import WorkerPool
-from replay.coreference.verdict import hard, strict
 from tests.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.usefixtures("code_runs")
@@ -116,8 +116,6 @@ async def test_a_question_that_kills_twice_is_an_error_that_says_so(resolvers):
 
 
 STOPS = pytest.mark.skipif(os.name != "posix", reason="stops processes by signal")
-STARTED_S = 6.0
-"""Long enough for a worker that starts on a busy machine and answers."""
 
 
 @STOPS
@@ -132,10 +130,18 @@ async def test_a_question_that_stops_its_workers_is_not_read_and_the_next_one_is
 
 
 @STOPS
-async def test_a_stopped_worker_is_replaced_and_nothing_is_lost(resolvers):
-    async with service(resolvers, workers=1, timeout_s=STARTED_S) as coreference:
+async def test_a_stopped_worker_is_replaced_and_nothing_is_lost(resolvers, monkeypatch):
+    async with service(resolvers, workers=1, timeout_s=PATIENCE_S) as coreference:
         await coreference.read(document(1))
         os.kill(_only_worker(), signal.SIGSTOP)
+        pool, replace_pool = coreference._pool, coreference._pool._new_pool
+
+        def replaced():
+            pool._timeout_s = PATIENCE_S  # for a worker that starts on a busy machine
+            return replace_pool()
+
+        monkeypatch.setattr(pool, "_timeout_s", 0.2)  # no time is enough for one that is stopped
+        monkeypatch.setattr(pool, "_new_pool", replaced)
         assert await coreference.read(document(2)) == ()
 
 
@@ -220,8 +226,8 @@ async def test_a_verdict_is_that_of_the_rule_on_both_readings(workers, mode):
         found = await coreference.drift(gold, own, mode=mode, threshold=0.1)
         lenient = await coreference.drift(gold, own, mode=mode, threshold=1.0)
     documents = {"gold_document": gold, "predicted_document": own}
-    learned = strict.compare(*readings, **documents, threshold=0.1)
-    assert found == (learned if mode == "strict" else hard.compare(*readings))
+    learned = compare_strict(*readings, **documents, threshold=0.1)
+    assert found == (learned if mode == "strict" else compare_hard(*readings))
     assert found.mentions
     assert not found.valid
     assert lenient.valid == (mode == "strict")

@@ -8,12 +8,10 @@ import pytest
 
 from replay.core.history import Exchange
 from replay.coreference.reading.resolver import Document
-from replay.coreference.training.annotated_questions import Example
-from replay.coreference.training.held_out import is_held_out
+from replay.coreference.training.annotated import Example, is_held_out
 from replay.coreference.training.prepare import TrainingFiles, by_source, prepare
 from tests.coreference.reading.made_up import pieces
-from tests.coreference.training.test_annotated_questions import rows
-from tests.coreference.training.test_dialogues import turn, written
+from tests.coreference.training.test_annotated import rows, turn, written
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
 PIECES = pieces("ann", "lee", "bob", "ray", "she", "he", "her")

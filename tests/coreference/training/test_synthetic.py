@@ -1,14 +1,157 @@
-"""Standalone questions made to lean on their history."""
+"""Histories with other answers, and questions made to lean on theirs."""
 
 from __future__ import annotations
 
 import random
 import re
+from dataclasses import replace
 
 import pytest
 
-from replay.coreference.training.synthetic import undo_rewrite
+from replay.core.conversation import CANNOT_ANSWER
+from replay.core.history import Exchange
+from replay.coreference.reading.resolver import Document
+from replay.coreference.reading.words import content_words
+from replay.coreference.training.annotated import Example
+from replay.coreference.training.synthetic import BACK, WRONG, corrupt, undo_rewrite
 from tests.coreference.reading.made_up import document
+
+ANSWERS = (
+    "Ann Lee sang.",
+    "It was the pianist Bob Ray in Rome.",
+    "The album Blue Moon, in the year 1990, by Tom.",
+)
+
+
+def example(
+    question="Did he like it?",
+    rewrite="Did Bob Ray like Blue Moon?",
+    *,
+    dialog="one",
+    source="a",
+    answers=ANSWERS,
+):
+    turns = tuple(Exchange(question=f"Who {n}?", answer=answer) for n, answer in enumerate(answers))
+    return Example(
+        dialog=dialog,
+        group=dialog,
+        document=Document(question=question, turns=turns),
+        rewrite=rewrite,
+        source=source,
+    )
+
+
+OTHERS = [
+    example("Why?", "Why?", dialog="two", answers=("Eva Stone left Oslo.", "Max Reed stayed there.")),
+    example("Why?", "Why?", dialog="three", source="b", answers=("Of another source.",)),
+]
+
+
+def of_the_first(**how):
+    return [one for one in corrupt([example(), *OTHERS], **how) if one.example.dialog == "one"]
+
+
+def changed(one):
+    """The answers that are no longer the recorded ones, by their place from the end."""
+    pairs = zip(one.example.document.turns, one.document.turns, strict=True)
+    return {3 - at: own.answer for at, (gold, own) in enumerate(pairs) if gold.answer != own.answer}
+
+
+def test_each_of_the_last_two_answers_is_replaced_in_each_wrong_way():
+    found = of_the_first()
+
+    assert [(one.turns_back, one.way) for one in found] == [(2, way) for way in WRONG] + [
+        (1, way) for way in WRONG
+    ]
+    assert all(list(changed(one)) == [one.turns_back] for one in found)
+    assert BACK == 2
+
+
+def test_where_other_answers_come_from():
+    for one in of_the_first():
+        (answer,) = changed(one).values()
+        if one.way == "same":
+            assert answer in ANSWERS
+        elif one.way == "cannot":
+            assert answer == CANNOT_ANSWER
+        else:
+            assert answer in ("Eva Stone left Oslo.", "Max Reed stayed there.")  # of its own source
+
+
+def test_what_people_added_and_no_history_says_any_more_is_lost():
+    found = {(one.turns_back, one.way): one.lost for one in of_the_first()}
+
+    assert found[2, "cannot"] == {"bob", "ray"}
+    assert found[1, "foreign"] == {"blue", "moon"}
+
+
+def test_what_is_still_said_elsewhere_or_was_in_the_question_is_not_lost():
+    said = example(question="Did Bob like it?", answers=("Blue Moon.", "Bob Ray.", "Blue Moon and he."))
+    found = {(one.turns_back, one.way): one.lost for one in corrupt([said, *OTHERS]) if one.example is said}
+
+    assert found[1, "cannot"] == set()
+    assert found[2, "cannot"] == {"ray"}
+
+
+def test_harmless_ways_come_only_where_asked_for():
+    assert {one.way for one in of_the_first()} == set(WRONG)
+    ways = {one.way for seed in range(5) for one in of_the_first(seed=seed, harmless=True)}
+    assert ways == {*WRONG, "harmless", "name", "both"}
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_harmless_answer_has_much_of_the_same_content(seed):
+    for one in of_the_first(seed=seed, harmless=True):
+        if one.way == "harmless":
+            gold = example().document.turns[-one.turns_back].answer
+            (answer,) = changed(one).values()
+            kept = set(content_words(gold)) & set(content_words(answer))
+            assert len(kept) >= 0.5 * len(set(content_words(gold)))
+
+
+def test_another_name_takes_the_place_of_one():
+    named = [one for seed in range(5) for one in of_the_first(seed=seed, harmless=True) if one.way == "name"]
+
+    assert named
+    for one in named:
+        ((back, answer),) = changed(one).items()
+        gold = ANSWERS[-back]
+        assert answer != gold
+        assert abs(len(answer.split()) - len(gold.split())) <= 2
+
+
+def test_both_last_answers_can_change_at_once():
+    (one,) = [one for one in of_the_first(harmless=True) if one.way == "both"]
+
+    assert set(changed(one)) <= {1, 2}
+    assert one.turns_back == 2
+
+
+@pytest.mark.parametrize("gold", ["", "  ", CANNOT_ANSWER])
+def test_an_answer_that_says_nothing_is_not_replaced(gold):
+    silent = example(answers=("Bob Ray.", gold))
+
+    assert {one.turns_back for one in corrupt([silent, *OTHERS]) if one.example is silent} == {2}
+
+
+def test_an_answer_of_the_same_words_is_no_wrong_one():
+    twice = example(answers=("Bob Ray came.", "And Bob Ray came!"))
+    ways = [one.way for one in corrupt([twice, *OTHERS]) if one.example is twice]
+
+    assert ways == ["cannot", "foreign"] * 2
+
+
+def test_the_same_seed_gives_the_same_corruptions():
+    assert of_the_first(seed=1, harmless=True) == of_the_first(seed=1, harmless=True)
+    assert of_the_first(seed=1, harmless=True) != of_the_first(seed=2, harmless=True)
+
+
+def test_a_question_without_a_history_has_none():
+    first = replace(example(), document=Document(question="Who?"))
+
+    assert [one for one in corrupt([first, *OTHERS]) if one.example is first] == []
+    assert list(corrupt([])) == []
+
 
 GHENT = document("?", "Where?", "Ann Lee lives in Ghent with the red dog.")
 

@@ -17,13 +17,25 @@ from replay.coreference.reading.network import (  # noqa: E402
     Network,
 )
 from replay.coreference.reading.sequence import sequence_of  # noqa: E402
-from replay.coreference.training.annotated_questions import Example  # noqa: E402
-from replay.coreference.training.calibrate import fit_logistic, in_foreign_histories, write  # noqa: E402
+from replay.coreference.training.annotated import Example  # noqa: E402
 from replay.coreference.training.examples import from_pair, from_rewrite  # noqa: E402
 from replay.coreference.training.export import export, load  # noqa: E402
-from replay.coreference.training.fit import BATCH_TOKENS, Batch, batches, fit, loss_of  # noqa: E402
-from replay.coreference.training.network import ReaderNetwork  # noqa: E402
-from replay.coreference.training.train import begun, course, vocabulary  # noqa: E402
+from replay.coreference.training.network import (  # noqa: E402
+    BATCH_TOKENS,
+    Batch,
+    ReaderNetwork,
+    batches,
+    fit,
+    loss_of,
+)
+from replay.coreference.training.train import (  # noqa: E402
+    begun,
+    course,
+    fit_logistic,
+    in_foreign_histories,
+    vocabulary,
+    write,
+)
 from tests.coreference.reading.made_up import document, pieces  # noqa: E402
 
 # Of exporting by tracing, of quantizing, and of sums in lower precision.

@@ -10,20 +10,18 @@ import msgspec
 
 from replay.core.conversation import Conversation, Passage, Turn, UserGoal
 from replay.core.record import TurnRecord
-from replay.scorers.judges.conversation_items import (
+from replay.scorers.judges.itemized import ItemizedJudge
+from replay.scorers.judges.items import (
+    AnswerRelevancyJudge,
     CompletenessJudge,
+    ContextPrecisionJudge,
+    ContextRecallJudge,
+    FaithfulnessJudge,
     KnowledgeRetentionJudge,
     RoleAdherenceJudge,
     UserFrustrationJudge,
 )
-from replay.scorers.judges.itemized import ItemizedJudge
 from replay.scorers.judges.judge import Case
-from replay.scorers.judges.turn_items import (
-    AnswerRelevancyJudge,
-    ContextPrecisionJudge,
-    ContextRecallJudge,
-    FaithfulnessJudge,
-)
 from replay.testing.cases import turn
 
 SAID = (

@@ -11,8 +11,7 @@ import pytest
 
 from replay.core.adapter import ChatReply, TokenLogprobs
 from replay.core.errors import AdapterTimeoutError
-from replay.scorers.judges.criteria import select_criteria
-from replay.scorers.judges.geval import FAILED_SAMPLE, NO_FACT, UNREADABLE_SAMPLE, GEvalJudge
+from replay.scorers.judges.geval import FAILED_SAMPLE, NO_FACT, UNREADABLE_SAMPLE, GEvalJudge, select_criteria
 from replay.scorers.judges.judge import UnfitVoterError
 from replay.scorers.scorer import Unscored
 from replay.testing import JudgeContract, RecordingAsk, always

@@ -13,31 +13,28 @@ from replay.core.adapter import ChatReply
 from replay.core.conversation import Passage
 from replay.core.errors import AdapterTimeoutError
 from replay.core.message import Message
-from replay.scorers.judges.conversation_items import (
-    NO_ROLE,
-    NOTHING_TOLD,
-    ONE_MESSAGE,
-    RECORDED_USER,
-    KnowledgeRetentionJudge,
-    RoleAdherenceJudge,
-    UserFrustrationJudge,
-)
 from replay.scorers.judges.geval import NO_ANSWER
-from replay.scorers.judges.itemized import LEFT_OUT, NO_VERDICT, UNREADABLE, UNSOUND
-from replay.scorers.judges.judge import RECORDED
-from replay.scorers.judges.sources import occurs
-from replay.scorers.judges.turn_items import (
+from replay.scorers.judges.itemized import LEFT_OUT, NO_VERDICT, UNREADABLE, UNSOUND, occurs
+from replay.scorers.judges.items import (
     NO_CONTEXT,
     NO_DATA_CONTEXT,
     NO_PASSAGES,
+    NO_ROLE,
     NO_STATEMENTS,
+    NOTHING_TOLD,
+    ONE_MESSAGE,
+    RECORDED_USER,
     UNANSWERABLE,
     AnswerRelevancyJudge,
     ContextPrecisionJudge,
     ContextRecallJudge,
     FaithfulnessJudge,
+    KnowledgeRetentionJudge,
+    RoleAdherenceJudge,
+    UserFrustrationJudge,
     average_precision,
 )
+from replay.scorers.judges.judge import RECORDED
 from replay.scorers.scorer import Unscored
 from replay.testing import JudgeContract, RecordingAsk, always
 from tests.scorers.judges.named import NAMED, PARCEL, turn_case, whole_case

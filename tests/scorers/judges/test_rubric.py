@@ -14,8 +14,7 @@ from replay.core.expectation import Expectation
 from replay.results.judging import judge_run, run_panels
 from replay.runs.launch import run_async
 from replay.scorers.judges.judge import Case
-from replay.scorers.judges.rubric import NO_RUBRIC, RubricJudge
-from replay.scorers.judges.yes_no import SAYS_BOTH, UNREADABLE
+from replay.scorers.judges.yes_no import NO_RUBRIC, SAYS_BOTH, UNREADABLE, RubricJudge
 from replay.scorers.scorer import Unscored
 from replay.testing import JudgeContract, RecordingAsk, always
 from tests.data_tables import from_table

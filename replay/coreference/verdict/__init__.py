@@ -1,1 +1,0 @@
-"""Two readings of a question: does it still mean the same?"""

@@ -1,1 +1,0 @@
-"""A reading of a question: the question in other words."""
