@@ -1,24 +1,83 @@
 """
 What makes a kind of study: which tasks there are, what their screens show and ask, what comes out.
 
-A preset is built from its settings in the study file, as plug-ins are from theirs.
+A preset is built from its settings in the study file, as plug-ins are from theirs. What comes out are the
+results before numbers are made of them.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, NamedTuple
 
 import msgspec
 
 from replay.core.conversation import Conversation
 from replay.core.decoding import convert_to
+from replay.core.record import TurnRecord
 from replay.results.run import Run
-from replay.study.results import Results
+from replay.statistics.people import HumanTable
+from replay.statistics.rater_agreement import RatedItem
 from replay.study.steps import Answer, StudyStep
 from replay.study.tasks import Assignment, NewTask, StudyState, TalkPlan, TalkTurn, Task
+
+
+class JudgedTurnKey(NamedTuple):
+    """Which turn."""
+
+    system: str
+    policy: str
+    conversation: str
+    depth: int
+
+    @classmethod
+    def of(cls, record: TurnRecord) -> JudgedTurnKey:
+        """Return the key of the turn of *record*."""
+        return cls(record.system, record.policy, record.conversation, record.depth)
+
+
+class Origin(NamedTuple):
+    """Where the records of a system under a policy come from."""
+
+    run: str
+    """The run's name."""
+    system: str
+    """The system's name there."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HumanScore:
+    """One person's number for one turn."""
+
+    name: str
+    """The column's: ``human_correct``."""
+    turn: JudgedTurnKey
+    rater: str
+    value: float | None
+    """None where the person said that it can't be judged."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Results:
+    """What people said."""
+
+    records: Sequence[TurnRecord]
+    """The turns that were judged, or talked; a talk's conversation has an id of its own."""
+    conversations: Sequence[Conversation]
+    """Those that the records are of."""
+    scores: Sequence[HumanScore] = ()
+    origins: Mapping[tuple[str, str], Origin] = field(default_factory=dict)
+    """By system and policy, of records that come from runs."""
+    units: Mapping[str, str] = field(default_factory=dict)
+    """Of scores by name, where it isn't plain from their values: nothing for points on a scale."""
+    rated: Mapping[str, Sequence[RatedItem]] = field(default_factory=dict)
+    """By score: what raters judged, where one judgement is not about one turn."""
+    tables: Sequence[HumanTable] = ()
+    """What this preset alone has."""
+    data_set: Sequence[Conversation] = field(default_factory=tuple)
+    """Live conversations that can be replayed against other systems, with gold answers from validation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,8 +19,7 @@ from typing import Any, ClassVar
 
 from replay.core.conversation import Conversation, Passage
 from replay.core.history import Exchange
-from replay.study.preset import Preset, TaskContent
-from replay.study.results import Results
+from replay.study.preset import Preset, Results, TaskContent
 from replay.study.running.study_file import PRESETS
 from replay.study.steps import Field, Option, StudyStep, Transcript
 from replay.study.tasks import NewTask, TalkPlan

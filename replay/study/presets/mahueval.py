@@ -35,10 +35,9 @@ from replay.core.conversation import Conversation, Passage
 from replay.core.decoding import convert_to
 from replay.core.errors import InputError
 from replay.core.history import Exchange
-from replay.study.preset import Material, PracticeItem, Preset, TaskContent
-from replay.study.presets.answers import YES_OR_NO
+from replay.study.preset import Material, PracticeItem, Preset, Results, TaskContent
 from replay.study.presets.mahueval_results import results_of
-from replay.study.results import Results
+from replay.study.presets.run_turns import YES_OR_NO
 from replay.study.steps import (
     Answer,
     Block,

@@ -27,7 +27,7 @@ from replay.statistics.people import (
 from replay.statistics.rater_agreement import RatedItem
 from replay.statistics.rater_table import AgreementRow, RaterAgreement, rater_agreement_of
 from replay.statistics.score_column import ScoreColumn
-from replay.study.results import JudgedTurnKey, Results
+from replay.study.preset import JudgedTurnKey, Results
 from replay.study.running.judged_turns import (
     JudgedTurns,
     Scored,

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from replay.core.conversation import Passage
 from replay.core.history import Exchange
-from replay.study.preset import Preset, TaskContent
-from replay.study.results import Results
+from replay.study.preset import Preset, Results, TaskContent
 from replay.study.steps import Field, Index, Option, Passages, SideBySide, StudyStep, Text, Transcript
 
 SPACED = "The hall was opened in  1921,\n    and its organ\tin 1933.\n| a | b |\n| 1 | 2 |\nSo it was."
