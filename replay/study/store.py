@@ -17,11 +17,9 @@ from replay.core.conversation import Conversation
 from replay.core.decoding import convert_to
 from replay.core.errors import InputError
 from replay.store.schema import to_json
-from replay.study import schema
-from replay.study.database import ErasureReport, StudyCache, erase, rewrite_database
+from replay.study.database import StudyCache, StudyDatabase
 from replay.study.passages import PassageIndex
-from replay.study.responses import ResponseStore
-from replay.study.schema import sound_json, task_row
+from replay.study.schema import INSERT_TASK, ErasureReport, erase, rewrite_database, sound_json, task_row
 from replay.study.tasks import (
     Assignment,
     AssignmentState,
@@ -34,7 +32,7 @@ from replay.study.tasks import (
 DATABASE = "study.db"
 
 
-class StudyStore(ResponseStore):
+class StudyStore(StudyDatabase):
     """The database of one study; any thread may use it, one at a time."""
 
     @cached_property
@@ -155,7 +153,7 @@ class StudyStore(ResponseStore):
 
     def add_tasks(self, tasks: Sequence[NewTask]) -> None:
         with self.writing():
-            self._connection.executemany(schema.INSERT_TASK, map(task_row, tasks))
+            self._connection.executemany(INSERT_TASK, map(task_row, tasks))
             if self._known is not None:
                 self._known.read_new_tasks()
 
@@ -164,7 +162,7 @@ class StudyStore(ResponseStore):
         with self.writing():
             row = task_row(task)
             found = self._rows("SELECT id FROM task WHERE (kind, content) = (?, ?)", *row[:2])
-            return found[0]["id"] if found else self._write(schema.INSERT_TASK, *row)
+            return found[0]["id"] if found else self._write(INSERT_TASK, *row)
 
     def reserve(self, task: int, rater: int) -> None:
         """Reserve the task for *rater* alone."""
