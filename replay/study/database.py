@@ -30,8 +30,7 @@ from replay.study.schema import (
     talk_turn_of,
     task_of,
 )
-from replay.study.steps import Answer
-from replay.study.tasks import Assignment, Judgement, Rater, TalkTurn, Task
+from replay.study.tasks import Answer, Assignment, Judgement, Rater, TalkTurn, Task
 
 RATER = ", ".join(field.name for field in fields(Rater))
 

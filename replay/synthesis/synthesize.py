@@ -29,7 +29,7 @@ from replay.synthesis.documents.document import SourceSection
 from replay.synthesis.documents.read import DocumentReading
 from replay.synthesis.flow import ConversationWriter, reached_shares, too_few
 from replay.synthesis.pool import Area, passage_of, pool_of, with_neighbours
-from replay.synthesis.questions.fact import DocumentFact
+from replay.synthesis.questions.question import DocumentFact
 from replay.synthesis.synthesis_settings import VERSION, SynthesisSettings
 
 

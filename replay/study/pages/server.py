@@ -25,13 +25,13 @@ from replay.core.errors import InputError, ReplayError
 from replay.core.terminal import clip
 from replay.study.pages.access import Access, number_in
 from replay.study.pages.owner import OwnerPages
+from replay.study.preset import Passages, Transcript
 from replay.study.running.flow import Flow, PlainScreen, Screen
 from replay.study.running.live import LiveTalks
 from replay.study.running.participation import join, leave, platform_id
 from replay.study.running.practice import FeedbackScreen, PracticeOverScreen
 from replay.study.running.task_screens import ScreenId, StepScreen, TalkScreen
-from replay.study.steps import Index, Passages, Transcript
-from replay.study.tasks import Rater
+from replay.study.tasks import Index, Rater
 from replay.web.app import Failure, Handler, add_assets, content_policy, html, new_app, stamp_of
 from replay.web.pages import STATIC, make_environment
 from replay.web.word_diff import differing

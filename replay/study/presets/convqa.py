@@ -42,10 +42,22 @@ from replay.core.history import Exchange
 from replay.core.settings.choice import Count
 from replay.report.numbers import count_text
 from replay.scorers.answer_text import DECLINING_PATTERNS, check_patterns
-from replay.study.preset import Material, PracticeItem, Preset, Results, TaskContent
+from replay.study.preset import (
+    SWAYED,
+    Block,
+    Field,
+    Material,
+    Passages,
+    PracticeItem,
+    Preset,
+    Results,
+    StudyStep,
+    TaskContent,
+    Text,
+    Transcript,
+)
 from replay.study.presets.convqa_results import ConvQATalk, Judged, Pair, ValidationContent, results_of
-from replay.study.steps import SWAYED, Answer, Block, Field, Passages, StudyStep, Text, Transcript
-from replay.study.tasks import Assignment, NewTask, StudyState, TalkPlan, TalkTurn, Task
+from replay.study.tasks import Answer, Assignment, NewTask, StudyState, TalkPlan, TalkTurn, Task
 
 INSTRUCTIONS = """\
 There are two kinds of tasks. In the first you ask, in the second you judge what others asked.

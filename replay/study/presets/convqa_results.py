@@ -30,8 +30,7 @@ from replay.statistics.rater_agreement import RatedItem, majority
 from replay.statistics.rater_table import rater_agreement_of
 from replay.study.preset import HumanScore, JudgedTurnKey, Results, TaskContent
 from replay.study.presets.run_turns import POLICY, LiveTalk, answers_of, live_talks, share_number
-from replay.study.steps import Answer
-from replay.study.tasks import Assignment, StudyState
+from replay.study.tasks import Answer, Assignment, StudyState
 
 MAJORITY = "majority"
 """In the place of a rater's name, of what the asker and all validators say together."""

@@ -25,7 +25,18 @@ import msgspec
 from replay.core.errors import InputError
 from replay.core.history import Exchange
 from replay.core.settings.choice import Count
-from replay.study.preset import Material, PracticeItem, Preset, Results, TaskContent
+from replay.study.preset import (
+    SWAYED,
+    Block,
+    Field,
+    Material,
+    PracticeItem,
+    Preset,
+    Results,
+    StudyStep,
+    TaskContent,
+    Text,
+)
 from replay.study.presets.drift_results import MEANING, DriftQuestion, drift_results, rewording
 from replay.study.presets.run_turns import (
     YES_OR_NO,
@@ -36,8 +47,7 @@ from replay.study.presets.run_turns import (
     practice_turn,
     run_turns,
 )
-from replay.study.steps import SWAYED, Answer, Block, Field, StudyStep, Text
-from replay.study.tasks import NewTask, StudyState, TalkTurn, Task
+from replay.study.tasks import Answer, NewTask, StudyState, TalkTurn, Task
 
 INSTRUCTIONS = """\
 You will see two conversations with the same questions, in which some of the answers are different. Then \

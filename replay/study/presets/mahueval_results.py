@@ -28,8 +28,7 @@ from replay.statistics.rater_agreement import RatedItem, Rating
 from replay.statistics.rater_table import rater_agreement_of
 from replay.study.preset import HumanScore, JudgedTurnKey, Results
 from replay.study.presets.run_turns import LiveTalk, live_talks, share_number
-from replay.study.steps import Answer
-from replay.study.tasks import StudyState
+from replay.study.tasks import Answer, StudyState
 
 CUTOFFS = (1, 3, 5)
 NO_PASSAGES = "the system names no passages"

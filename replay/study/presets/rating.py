@@ -22,7 +22,18 @@ from replay.core.errors import InputError
 from replay.core.history import Exchange
 from replay.core.settings.choice import Count
 from replay.scorers.scorer import SHARE
-from replay.study.preset import HumanScore, Material, PracticeItem, Preset, Results, TaskContent
+from replay.study.preset import (
+    Block,
+    HumanScore,
+    Material,
+    PracticeItem,
+    Preset,
+    Results,
+    StudyStep,
+    TaskContent,
+    Text,
+    Transcript,
+)
 from replay.study.presets.adjudication import (
     STEP,
     Adjudication,
@@ -43,8 +54,7 @@ from replay.study.presets.run_turns import (
     results_of_turns,
     run_turns,
 )
-from replay.study.steps import Answer, Block, StudyStep, Text, Transcript
-from replay.study.tasks import Assignment, NewTask, StudyState, TalkTurn, Task
+from replay.study.tasks import Answer, Assignment, NewTask, StudyState, TalkTurn, Task
 
 INSTRUCTIONS = """\
 You will see questions from conversations, each with the passage that it is about, the answer that is known \

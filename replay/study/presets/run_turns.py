@@ -29,9 +29,19 @@ from replay.scorers.scorer import SHARE
 from replay.statistics.estimate import number, resample, resampling
 from replay.statistics.interval import UndefinedNumber
 from replay.statistics.people import HumanNumber, number_text
-from replay.study.preset import JudgedTurnKey, Material, Origin, Results, TaskContent
-from replay.study.steps import Answer, Block, Passages, SideBySide, Text, Transcript
-from replay.study.tasks import Assignment, Judgement, StudyState, TalkTurn, Task
+from replay.study.preset import (
+    Block,
+    JudgedTurnKey,
+    Material,
+    Origin,
+    Passages,
+    Results,
+    SideBySide,
+    TaskContent,
+    Text,
+    Transcript,
+)
+from replay.study.tasks import Answer, Assignment, Judgement, StudyState, TalkTurn, Task
 
 T = TypeVar("T")
 ADDED = "added"

@@ -34,7 +34,7 @@ from replay.statistics.people import (
 from replay.statistics.rater_agreement import Level, RatedItem, disagreements
 from replay.statistics.rater_table import AgreementRow, RaterAgreement, rater_agreement_of
 from replay.statistics.score_column import ScoreColumn
-from replay.study.preset import JudgedTurnKey, Results
+from replay.study.preset import Field, JudgedTurnKey, Option, Results
 from replay.study.running.judged_turns import (
     JudgedTurns,
     Scored,
@@ -46,8 +46,7 @@ from replay.study.running.judged_turns import (
 )
 from replay.study.running.study_file import Study, StudyFile
 from replay.study.running.task_screens import OWN_PREFIX, own_fields, steps_of
-from replay.study.steps import Field, Option, Value
-from replay.study.tasks import StudyState
+from replay.study.tasks import StudyState, Value
 
 
 def study_numbers(

@@ -18,13 +18,24 @@ from typing import NamedTuple
 
 from replay.core.errors import InputError
 from replay.study.database import seconds_between
+from replay.study.preset import Field, StudyStep, read_answer, written
+from replay.study.running.live import Talking
 from replay.study.running.participation import is_pilot, tasks_now
 from replay.study.running.practice import Practice, PracticePosition
 from replay.study.running.study_file import Study, StudyFile
-from replay.study.running.talking import OpenTalk, Talking
-from replay.study.steps import Answer, Field, Index, StudyStep, read_answer, written
 from replay.study.store import StudyStore
-from replay.study.tasks import Assignment, Judgement, Rater, StudyState, TalkTurn, Task, is_for
+from replay.study.tasks import (
+    Answer,
+    Assignment,
+    Index,
+    Judgement,
+    OpenTalk,
+    Rater,
+    StudyState,
+    TalkTurn,
+    Task,
+    is_for,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

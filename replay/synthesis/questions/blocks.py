@@ -15,8 +15,8 @@ from replay.synthesis.documents.document import (
     SourceTable,
 )
 from replay.synthesis.questions.clauses import clause
-from replay.synthesis.questions.fact import DocumentFact, Kind, QuestionTopic
 from replay.synthesis.questions.phrases import OBJECT_STARTS, hides_a_verb, is_doing, names_something, wish_of
+from replay.synthesis.questions.question import DocumentFact, Kind, QuestionTopic
 from replay.synthesis.questions.words import (
     AUXILIARIES,
     BE,

@@ -10,8 +10,8 @@ from typing import Any
 from replay.coreference.reading.words import word_set
 from replay.synthesis.documents.document import SourceSection, SourceSentence
 from replay.synthesis.questions.clauses import Clause
-from replay.synthesis.questions.fact import DocumentFact, Kind, QuestionTopic
 from replay.synthesis.questions.phrases import wish_of
+from replay.synthesis.questions.question import DocumentFact, Kind, QuestionTopic
 from replay.synthesis.questions.words import BE, CONJUNCTIONS, DETERMINERS, MODALS, PREPOSITIONS, gerund, verb
 
 _BECAUSE = re.compile(r"\s(?:because (?!of )|so that )")

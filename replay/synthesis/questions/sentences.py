@@ -10,7 +10,6 @@ from itertools import pairwise
 from replay.coreference.reading.words import word_set
 from replay.synthesis.documents.document import SourceSection, SourceSentence
 from replay.synthesis.questions.clauses import Clause, clause
-from replay.synthesis.questions.fact import DocumentFact, QuestionTopic
 from replay.synthesis.questions.phrases import (
     OBJECT_STARTS,
     is_doing,
@@ -20,6 +19,7 @@ from replay.synthesis.questions.phrases import (
     wish_of,
 )
 from replay.synthesis.questions.predicates import Source, facts_of_clause
+from replay.synthesis.questions.question import DocumentFact, QuestionTopic
 from replay.synthesis.questions.words import (
     AUXILIARIES,
     BE,
