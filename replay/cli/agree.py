@@ -97,7 +97,7 @@ def _scores(path: Path) -> ItemSet:
 
         return read_items(path, "scores")
     from replay.results.run import Run
-    from replay.tables.rating_files import run_items
+    from replay.tables.items import run_items
 
     return run_items(str(path), *Run(path).scored())
 

@@ -14,7 +14,7 @@ from replay.cli.verb_help import PanelGroup, Verb
 
 if TYPE_CHECKING:
     from replay.report.document import ReportDocument
-    from replay.synthesis.statistics.data_statistics import DataStatistics
+    from replay.synthesis.data_statistics import DataStatistics
 
 data: typer.Typer = typer.Typer(
     name="data",
@@ -54,7 +54,7 @@ def stats(
     """
     Show how a data set's questions ask, how many lean on what was said, and how often turns repeat.
     """
-    from replay.synthesis.statistics.data_document import data_document
+    from replay.synthesis.data_document import data_document
 
     name = ", ".join(Path(file).name for file in files)
     found = _statistics(files, format, setting or [], limit, skip_bad, sample, seed, name)
@@ -88,8 +88,7 @@ def compare(
     """
     from replay.core.errors import InputError
     from replay.report.drawing import check_can_draw, format_of, save, style
-    from replay.synthesis.statistics.data_document import data_document
-    from replay.synthesis.statistics.data_figure import data_figure
+    from replay.synthesis.data_document import data_document, data_figure
 
     formats: list[str | None] = [*format] if format else [None]
     if len(formats) > 2:
@@ -126,7 +125,7 @@ def _statistics(
 ) -> DataStatistics:
     from replay.cli.settings import read_named
     from replay.coreference.reading.embedded import EmbeddedResolver
-    from replay.synthesis.statistics.data_statistics import data_statistics
+    from replay.synthesis.data_statistics import data_statistics
 
     skipped: list[Exception] = []
     conversations = read_named(files, format, setting, skipped if skip_bad else None, limit)

@@ -76,7 +76,7 @@ def score_file(
     from replay.datasets.tables import check_can_write, read_table, write_table
     from replay.report.text import print_document
     from replay.tables.evaluation import Models, check_columns, evaluate, evaluation_document
-    from replay.tables.joining import Field, join as join_tables
+    from replay.tables.joined_rows import Field, join as join_tables
 
     if out is None and not dry_run:
         raise InputError("--out FILE is missing: where the evaluation file goes")
@@ -96,7 +96,7 @@ def score_file(
         raise InputError("--dry-run says what a judge would take; name one with --judge")
     if judge is not None:
         from replay.cli.judging import ask_judges, show_estimates, written_panels
-        from replay.tables.claims import check_panel, row_cases
+        from replay.tables.joined_rows import check_panel, row_cases
         from replay.tables.responses import estimate_cases
 
         check_columns(column or ())

@@ -109,7 +109,7 @@ def synthesize(
     from replay.cli.settings import build_resolver
     from replay.core.errors import writing
     from replay.datasets.native import write_native
-    from replay.synthesis.statistics.card import write_card
+    from replay.synthesis.data_document import write_card
     from replay.synthesis.synthesis_settings import SynthesisSettings
     from replay.synthesis.synthesize import synthesize as make
 

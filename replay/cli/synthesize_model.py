@@ -29,9 +29,9 @@ def synthesize_by_model(
     from replay.cli.judging import print_estimates
     from replay.core.errors import InputError, writing
     from replay.datasets.native import write_native
+    from replay.synthesis.data_document import write_card
     from replay.synthesis.model.dialogues import PROMPTS, writer_prompts
     from replay.synthesis.model.synthesize import estimate_model_synthesis, synthesize_with_model
-    from replay.synthesis.statistics.card import write_card
 
     model = _model(llm, prices)
     try:

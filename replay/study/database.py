@@ -1,9 +1,8 @@
 """
-The file of a study: opened by one writer or any number of readers, written a transaction at a time, erased.
+The file of a study: opened by one writer or any number of readers, written a transaction at a time.
 
-With what a person said goes what was made of their words: a validation of a conversation of theirs can't stay
-without what it is about. Pages that SQLite has freed are overwritten (``secure_delete``), the file is written
-anew, and its log is emptied; what was exported before, and copies of the file, are out of our reach.
+What people said and judged stands in it click by click. Each click carries an id of its own. A click that
+comes again, since its confirmation was lost on the way, finds what it did the first time and does nothing.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ import threading
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any
@@ -22,10 +21,16 @@ from typing import IO, Any
 import msgspec
 
 from replay.core.errors import InputError
-from replay.store.schema import to_json
-from replay.study import schema
-from replay.study.schema import assignment_of, connect, task_of
-from replay.study.tasks import Assignment, Rater, Task
+from replay.study.schema import (
+    VERSION,
+    assignment_of,
+    connect,
+    sound,
+    sound_json,
+    talk_turn_of,
+    task_of,
+)
+from replay.study.tasks import Answer, Assignment, Judgement, Rater, TalkTurn, Task
 
 RATER = ", ".join(field.name for field in fields(Rater))
 
@@ -108,9 +113,9 @@ class StudyDatabase:
         except sqlite3.DatabaseError as error:
             self.close()
             raise InputError(f'"{path}" is not a study\'s database: {error}') from error
-        if version != schema.VERSION:
+        if version != VERSION:
             self.close()
-            raise InputError(f'"{path}" has version {version}, this program reads version {schema.VERSION}')
+            raise InputError(f'"{path}" has version {version}, this program reads version {VERSION}')
 
     def close(self) -> None:
         self._connection.close()
@@ -161,6 +166,130 @@ class StudyDatabase:
         finally:
             self._connection.rollback()
 
+    # Judgements --------------------------------------------------------------------------------------
+
+    def show(self, assignment: int, step: str) -> None:
+        """Note that the screen is shown now."""
+        self._write("INSERT OR REPLACE INTO shown VALUES (?, ?, ?)", assignment, step, self.now())
+
+    def was_shown(self, assignment: int, step: str) -> bool:
+        return bool(self._rows("SELECT 1 FROM shown WHERE assignment = ? AND step = ?", assignment, step))
+
+    def keep_judgement(self, click: str, assignment: int, step: str, answer: Answer, comment: str) -> bool:
+        """Keep what was answered on a screen; returns False where the same *click* was kept before."""
+        at = self.now()
+        with self.writing():
+            # A page that the browser has kept is shown again without our knowing.
+            shown = self._rows(
+                "SELECT at FROM shown WHERE assignment = ?1 AND step = ?2 AND at > coalesce("
+                "(SELECT max(at) FROM judgement WHERE assignment = ?1 AND step = ?2), '')",
+                assignment,
+                step,
+            )
+            seconds = seconds_between(shown[0]["at"], at) if shown else None
+            insert = (
+                "INSERT OR IGNORE INTO judgement (click, assignment, step, answer, comment, at, seconds)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?)"
+            )
+            kept = (click, assignment, step, sound_json(answer), sound(comment), at, seconds)
+            return bool(self._write(insert, *kept))
+
+    def was_judged(self, click: str) -> bool:
+        """Return whether an answer was kept by this *click*."""
+        return bool(self._rows("SELECT 1 FROM judgement WHERE click = ?", click))
+
+    def judgements(self, assignment: int | None = None) -> dict[int, dict[str, Judgement]]:
+        """Return the judgements that count, by assignment and step; of one *assignment* or all."""
+        where, values = ("", ()) if assignment is None else (" WHERE assignment = ?", (assignment,))
+        found: dict[int, dict[str, Judgement]] = {}
+        for row in self._rows(f"SELECT * FROM judgement{where} ORDER BY id", *values):
+            steps = found.setdefault(row["assignment"], {})
+            steps[row["step"]] = _judgement(row, steps.get(row["step"]))
+        return found
+
+    def answer_to(self, task: int) -> Answer | None:
+        """
+        Return what was answered last on the one screen of *task*, once it is done; None before that.
+
+        Raises:
+            KeyError: there is no such task any more.
+        """
+        rows = self._rows(
+            "SELECT judgement.answer FROM task"
+            " LEFT JOIN assignment ON assignment.task = task.id AND assignment.state = 'done'"
+            " LEFT JOIN judgement ON judgement.assignment = assignment.id"
+            " WHERE task.id = ? ORDER BY judgement.id DESC LIMIT 1",
+            task,
+        )
+        if not rows:
+            raise KeyError(task)
+        answer: Answer | None = rows[0]["answer"] and msgspec.json.decode(rows[0]["answer"])
+        return answer
+
+    def answers_about(self, conversation: str) -> dict[int, Answer]:
+        """Return by assignment what was answered last in what is done about *conversation*."""
+        rows = self._rows(
+            "SELECT assignment.id, judgement.answer FROM judgement"
+            " JOIN assignment ON assignment.id = judgement.assignment AND assignment.state = 'done'"
+            " JOIN task ON task.id = assignment.task WHERE task.conversation = ? ORDER BY judgement.id",
+            conversation,
+        )
+        return {row["id"]: msgspec.json.decode(row["answer"]) for row in rows}
+
+    # Talks -------------------------------------------------------------------------------------------
+
+    def ask(self, click: str, assignment: int, depth: int, question: str) -> bool:
+        """
+        Keep a question before it is asked; returns False where the same *click* was kept before.
+
+        Raises:
+            sqlite3.IntegrityError: another question stands at *depth*.
+        """
+        with self.writing():
+            if self.was_asked(click):
+                return False
+            self._write(
+                "INSERT INTO talk_turn (assignment, depth, click, question, asked_at, passages, attempts)"
+                " VALUES (?, ?, ?, ?, ?, '[]', 0)",
+                assignment,
+                depth,
+                click,
+                sound(question),
+                self.now(),
+            )
+            return True
+
+    def was_asked(self, click: str) -> bool:
+        """Return whether a question was kept by this *click*."""
+        return bool(self._rows("SELECT 1 FROM talk_turn WHERE click = ?", click))
+
+    def take_back(self, turn: TalkTurn) -> None:
+        """Take a question that failed out of its talk."""
+        self._write("DELETE FROM talk_turn WHERE assignment = ? AND depth = ?", turn.assignment, turn.depth)
+
+    def keep_turn(self, turn: TalkTurn) -> None:
+        """Keep what came of a question; or, without an outcome, that it is asked again."""
+        self._write(
+            "UPDATE talk_turn SET outcome = ?, answer = ?, passages = ?, error = ?, attempts = ?,"
+            " latency_s = ? WHERE assignment = ? AND depth = ?",
+            turn.outcome,
+            None if turn.answer is None else sound(turn.answer),
+            sound_json(turn.passages),
+            None if turn.error is None else sound(turn.error),
+            turn.attempts,
+            turn.latency_s,
+            turn.assignment,
+            turn.depth,
+        )
+
+    def talks(self, assignment: int | None = None) -> dict[int, list[TalkTurn]]:
+        """Return the turns of talks by assignment, in order of depth; of one *assignment* or all."""
+        where, values = ("", ()) if assignment is None else (" WHERE assignment = ?", (assignment,))
+        found: dict[int, list[TalkTurn]] = {}
+        for row in self._rows(f"SELECT * FROM talk_turn{where} ORDER BY assignment, depth", *values):
+            found.setdefault(row["assignment"], []).append(talk_turn_of(row))
+        return found
+
 
 def _hold(path: Path) -> IO[bytes]:
     """Hold the study at *path* for this process; the system lets go of it if we die."""
@@ -176,76 +305,18 @@ def _hold(path: Path) -> IO[bytes]:
     return handle
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ErasureReport:
-    """How much was taken out."""
-
-    assignments: int
-    """The rater's own."""
-    tasks: int
-    """Made of what the rater had said."""
-    of_others: int
-    """Assignments of other raters, of those tasks."""
-
-
-def erase(connection: sqlite3.Connection, rater: int, at: str) -> ErasureReport:
-    """Erase what *rater* did, within a transaction; the row that stays has a number and no name."""
-    own = {id for (id,) in connection.execute("SELECT id FROM assignment WHERE rater = ?", (rater,))}
-    gone, tasks = set(own), set[int]()
-    sources = [
-        (id, set(msgspec.json.decode(of))) for id, of in connection.execute("SELECT id, sources FROM task")
-    ]
-    # A task may come of a task that came of theirs.
-    while found := {id for id, of in sources if of & gone} - tasks:
-        tasks |= found
-        gone |= {id for id, task in connection.execute("SELECT id, task FROM assignment") if task in tasks}
-    alone = connection.execute("SELECT id FROM task WHERE only = ?", (to_json([rater]),))
-    undone = {id for (id,) in alone} - {
-        task for id, task in connection.execute("SELECT id, task FROM assignment") if id not in gone
-    }
-    for table in _tables_with(connection, "assignment"):
-        _delete(connection, table, "assignment", gone)
-    _delete(connection, "assignment", "id", gone)
-    _delete(connection, "task", "id", tasks | undone)
-    for id, data in connection.execute("SELECT id, data FROM event").fetchall():
-        about = msgspec.json.decode(data)
-        if about.get("rater") == rater or about.get("assignment") in gone:
-            connection.execute("DELETE FROM event WHERE id = ?", (id,))
-    cleared = [
-        column for column in _columns(connection, "rater") if column not in ("id", "name", "withdrawn_at")
-    ]
-    connection.execute(
-        f"UPDATE rater SET name = ?, withdrawn_at = ?, {', '.join(f'{one} = NULL' for one in cleared)} "
-        "WHERE id = ?",
-        (f"withdrawn-{rater}", at, rater),
-    )
-    erased = ErasureReport(assignments=len(own), tasks=len(tasks), of_others=len(gone - own))
-    connection.execute(
-        "INSERT INTO event (at, kind, data) VALUES (?, 'withdrawal', ?)", (at, to_json(erased))
-    )
-    return erased
-
-
-def rewrite_database(connection: sqlite3.Connection) -> bool:
+def _judgement(row: sqlite3.Row, before: Judgement | None) -> Judgement:
     """
-    Leave nothing of what was deleted in the database's files.
+    Return the judgement of a screen once *row* was saved, after the judgement *before*.
 
-    Returns:
-        Whether its log is empty; not while another program reads an earlier state in it.
+    Seconds of both are added up; the first judgement is kept when the answer changes.
     """
-    connection.execute("VACUUM")
-    (busy, _, _) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-    return not busy
-
-
-def _tables_with(connection: sqlite3.Connection, column: str) -> list[str]:
-    names = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-    return [name for name in names if column in _columns(connection, name)]
-
-
-def _columns(connection: sqlite3.Connection, table: str) -> list[str]:
-    return [row["name"] for row in connection.execute(f"PRAGMA table_info({table})")]
-
-
-def _delete(connection: sqlite3.Connection, table: str, column: str, values: set[int]) -> None:
-    connection.executemany(f"DELETE FROM {table} WHERE {column} = ?", [(value,) for value in sorted(values)])
+    plain = {name: row[name] for name in ("assignment", "step", "comment", "at", "seconds")}
+    saved = Judgement(answer=msgspec.json.decode(row["answer"]), **plain)
+    if before is None:
+        return saved
+    looks = [one for one in (before.seconds, saved.seconds) if one is not None]
+    seconds = sum(looks) if looks else None
+    if saved.answer == before.answer:
+        return replace(before, comment=saved.comment, seconds=seconds)
+    return replace(saved, seconds=seconds, first=before.first or before)

@@ -22,7 +22,12 @@ from typing import Any, Literal
 
 from replay.core.conversation import Conversation, Passage
 from replay.core.record import Outcome, TurnRecord
-from replay.study.steps import Answer, Index
+
+Value = str | int
+Answer = Mapping[str, Value]
+"""By the field's name; a field that was left empty is missing."""
+SLOW_S = 10.0
+"""So long people wait before the page says that it takes long."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,6 +171,15 @@ class Rater:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Index:
+    """The passages of the study's data, which the page lets one search."""
+
+    heading: str
+    conversation: str | None = None
+    """Id of the one whose passages they are; None for all."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TalkPlan:
     """How a task's talk goes."""
 
@@ -184,6 +198,52 @@ class TalkPlan:
     most: int = 10
     hint: str = ""
     """What the person is encouraged to ask."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenTalk:
+    """A talk that goes on."""
+
+    assignment: Assignment
+    plan: TalkPlan
+    turns: Sequence[TalkTurn]
+    """All but the last one are answered."""
+    seconds: float | None
+    """Since the last question; None before the first, or if the clock was set back."""
+
+    @property
+    def waiting(self) -> bool:
+        """Return whether an answer is on its way."""
+        return bool(self.turns) and self.turns[-1].outcome is None
+
+    @property
+    def slow(self) -> bool:
+        """Return whether it has been on its way for long."""
+        return self.waiting and (self.seconds or 0.0) >= SLOW_S
+
+    @property
+    def failed(self) -> TalkTurn | None:
+        """The last question, if no answer came to it."""
+        last = self.turns[-1] if self.turns else None
+        return last if last is not None and last.outcome not in (None, "answered") else None
+
+    @property
+    def answered(self) -> int:
+        """Questions that have an answer."""
+        return len(self.turns) - (self.waiting or self.failed is not None)
+
+    @property
+    def may_ask(self) -> bool:
+        return not self.waiting and self.failed is None and len(self.turns) < self.plan.most
+
+    @property
+    def may_take_back(self) -> bool:
+        """Return whether something else can be asked in the place of what failed."""
+        return self.failed is not None and not (self.plan.opening_fixed and len(self.turns) == 1)
+
+    @property
+    def may_end(self) -> bool:
+        return not self.waiting and self.failed is None and len(self.turns) >= self.plan.fewest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,10 +20,15 @@ import msgspec
 from replay.core.conversation import CANNOT_ANSWER, Conversation, Turn
 from replay.core.errors import InputError
 from replay.coreference.reading.words import content_words
-from replay.synthesis.filters import passage_of, with_neighbours
-from replay.synthesis.pool import Area
-from replay.synthesis.questions.fact import DocumentFact, QuestionSetting
-from replay.synthesis.questions.undoing import QuestionForm, Way, in_setting, lean_on
+from replay.synthesis.pool import Area, passage_of, with_neighbours
+from replay.synthesis.questions.question import (
+    DocumentFact,
+    QuestionForm,
+    QuestionSetting,
+    Way,
+    in_setting,
+    lean_on,
+)
 from replay.synthesis.synthesis_settings import Shares
 
 Move = Literal["lean", "elliptic", "same section", "other section", "unanswerable"]

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 
+from replay.core.conversation import Passage
+from replay.datasets.near_duplicates import duplicate_texts
 from replay.synthesis.documents.document import (
     SourceDocument,
     SourceList,
@@ -17,16 +19,15 @@ from replay.synthesis.documents.document import (
     SourceTable,
     paragraphs_of,
 )
-from replay.synthesis.duplicates import duplicate_texts
 from replay.synthesis.questions.blocks import (
     facts_of_comparison,
     facts_of_heading,
     facts_of_list,
     facts_of_table,
 )
-from replay.synthesis.questions.fact import DocumentFact
 from replay.synthesis.questions.faults import fault_of
-from replay.synthesis.questions.naming import VAGUE
+from replay.synthesis.questions.phrases import VAGUE
+from replay.synthesis.questions.question import DocumentFact
 from replay.synthesis.questions.sentences import facts_of
 from replay.synthesis.questions.settings import SiteOutline, outline_of, settings_of
 from replay.synthesis.questions.words import Vocabulary, vocabulary
@@ -61,6 +62,10 @@ SMALLEST_PASSAGE = 3
 """Sentences, items and cells that a section must have to be asked about."""
 
 
+NEIGHBOURS = 1
+"""Sections to either side of those that answer, which a conversation has among its passages too."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Area:
     """Documents of one folder that conversations go through: one, or several small ones."""
@@ -70,6 +75,21 @@ class Area:
     """Of each section's document."""
     facts: tuple[DocumentFact, ...]
     """In the order of their answers, at most one a kind for each sentence."""
+
+
+def with_neighbours(
+    sections: Sequence[SourceSection], chosen: Iterable[SourceSection]
+) -> list[SourceSection]:
+    """Return those of *sections* that are *chosen* or stand beside one that is, in order."""
+    ids = {section.id for section in chosen}
+    at = [i for i, section in enumerate(sections) if section.id in ids]
+    shown = {i + step for i in at for step in range(-NEIGHBOURS, NEIGHBOURS + 1)}
+    return [section for i, section in enumerate(sections) if i in shown and section.text]
+
+
+def passage_of(section: SourceSection) -> Passage:
+    """Return *section* as a passage."""
+    return Passage(id=section.id, text=section.text, title=" > ".join(section.headings))
 
 
 @dataclass(slots=True, kw_only=True)

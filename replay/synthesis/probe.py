@@ -20,8 +20,7 @@ from typing import Any, Literal
 from replay.core.conversation import Conversation, Turn
 from replay.core.expectation import Expectation
 from replay.synthesis.pool import Area
-from replay.synthesis.questions.fact import DocumentFact
-from replay.synthesis.questions.undoing import lean_on
+from replay.synthesis.questions.question import DocumentFact, lean_on
 
 OwnAnswer = Literal["another", "the same", "none"]
 

@@ -7,10 +7,10 @@ from typing import Literal
 
 import msgspec
 
-from replay.synthesis.documents.document import LARGEST_MB
-
 VERSION = 4
 """Raised whenever equal documents and settings give other conversations."""
+LARGEST_MB = 20
+"""Larger files are left out unless one says otherwise; millions of bytes."""
 Preset = Literal["quac", "ikat", "support"]
 
 

@@ -27,8 +27,15 @@ from replay.scorers.stored_scorer import StoredScorer
 from replay.statistics.estimate import Estimate, Sampling, estimate_cells, resampling
 from replay.statistics.interval import METHOD_NAMES
 from replay.statistics.score_column import ScoreColumn, score_columns
-from replay.tables.claims import COUNTS, LISTS, RowClaims, asked_claims, row_claims
-from replay.tables.joining import JoinedRow, JoinResult
+from replay.tables.joined_rows import (
+    COUNTS,
+    LISTS,
+    JoinedRow,
+    JoinResult,
+    RowClaims,
+    asked_claims,
+    row_claims,
+)
 from replay.tables.rating_files import JUDGED_COLUMNS, MEASURED_COLUMNS
 from replay.tables.responses import DIGITS, PanelVerdicts
 

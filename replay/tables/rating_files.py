@@ -33,16 +33,13 @@ rater.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
 from replay.core.errors import DatasetError
-from replay.core.record import TurnRecord
 from replay.datasets.data_file import SourceLocation
 from replay.datasets.tables import DataTable, TableRow, read_table
-from replay.scorers.scorer import Unscored
-from replay.statistics.score_column import ScoreColumn
 from replay.tables.items import KEYS, ItemSet, Ratings, TableItem, rating
 
 
@@ -358,46 +355,3 @@ def read_items(path: Path, role: Role, format: Format | None = None) -> ItemSet:
     if not found.items:
         raise DatasetError("holds no item", path=str(path))
     return found
-
-
-def run_items(name: str, records: Sequence[TurnRecord], scores: Mapping[str, ScoreColumn]) -> ItemSet:
-    """
-    Return the turns of a run with their scores; a conversation is what turns share.
-
-    A score that is no number for a single turn is left out and named.
-    """
-    usable = {label: column for label, column in scores.items() if column.is_mean}
-    items = []
-    for place, record in enumerate(records):
-        observed = {label: column.observed[place] for label, column in usable.items()}
-        items.append(
-            TableItem(
-                keys={
-                    "system": record.system,
-                    "policy": record.policy,
-                    "conversation": record.conversation,
-                    "depth": str(record.depth),
-                },
-                ratings={
-                    label: (None if isinstance(value, Unscored) else float(value),)
-                    for label, value in observed.items()
-                },
-                group=record.recorded_conversation,
-            )
-        )
-    left_out = [label for label in scores if label not in usable]
-    notes = [f"no numbers turn by turn, so left out: {', '.join(left_out)}."] if left_out else []
-    again = max(records, key=lambda record: record.repeat, default=None)
-    if again is not None and again.repeat > 1:
-        notes.append(
-            f"each conversation was played {again.repeat} times, and a rating is of the play that it names: "
-            f"{again.conversation} is play {again.repeat} of {again.recorded_conversation}, and "
-            f"{again.recorded_conversation} the first."
-        )
-    return ItemSet(
-        source=name,
-        format="run",
-        items=tuple(items),
-        lower_is_better=frozenset(label for label, column in usable.items() if column.lower_is_better),
-        notes=tuple(notes),
-    )

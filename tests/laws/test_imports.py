@@ -63,10 +63,9 @@ ROOMS = {
     "scenario/assertions scenario report results runs viewer testing",
     "synthesis/documents": "core",
     "synthesis/questions": "coreference/reading synthesis/documents",
-    "synthesis": "core core/settings core/asking datasets coreference/reading synthesis/documents "
-    "synthesis/questions",
-    "synthesis/model": "core core/asking coreference/reading play synthesis synthesis/documents",
-    "synthesis/statistics": "core coreference/reading report synthesis",
+    "synthesis": "core core/settings core/asking datasets coreference/reading report "
+    "synthesis/documents synthesis/questions",
+    "synthesis/model": "core core/asking datasets coreference/reading play synthesis synthesis/documents",
     "integrations/deepeval": "core datasets scorers statistics report results runs",
     "integrations/inspect": "core core/settings core/asking scorers scorers/checks statistics policies play "
     "scenario report results runs",
@@ -76,7 +75,7 @@ ROOMS = {
     "coreference/reading coreference/service coreference play "
     "play/load scenario/assertions scenario load report results runs web "
     "viewer tables collecting study/running study/pages synthesis synthesis/model "
-    "synthesis/statistics cli/serving",
+    "cli/serving",
 }
 """Each room, and the rooms that it imports. A file's room is its folder below ``replay``."""
 

@@ -19,7 +19,7 @@ from replay.scorers.answer_text import words
 from replay.scorers.checks import english
 from replay.scorers.checks.texts import AT_ONCE
 from replay.scorers.judges import reading
-from replay.study.pages.render import pieces
+from replay.study.pages.server import pieces
 from tests.scorers.checks.looking import look
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from replay.core.conversation import Conversation, Turn
-from replay.study.results import HumanScore, JudgedTurnKey, Results
+from replay.study.preset import HumanScore, JudgedTurnKey, Results
 from replay.study.running.study_file import StudyFile, parse_study
 from replay.study.tasks import StudyState
 from replay.testing.cases import turn

@@ -12,7 +12,7 @@ from aiohttp import ClientResponse, ClientSession, CookieJar, web
 
 from replay.core.safety.consent import code_may_run
 from replay.study.pages.server import StudyPages
-from replay.study.results import Results
+from replay.study.preset import Results
 from replay.study.running.flow import Flow
 from replay.study.running.live import LiveTalks, built_systems
 from replay.study.running.start import begin_study, open_study

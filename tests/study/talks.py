@@ -19,10 +19,8 @@ from typing import Any, ClassVar
 
 from replay.core.conversation import Conversation, Passage
 from replay.core.history import Exchange
-from replay.study.preset import Preset, TaskContent
-from replay.study.results import Results
+from replay.study.preset import Field, Option, Preset, Results, StudyStep, TaskContent, Transcript
 from replay.study.running.study_file import PRESETS
-from replay.study.steps import Field, Option, StudyStep, Transcript
 from replay.study.tasks import NewTask, TalkPlan
 from tests.study.serving import Browser, Served
 from tests.waiting import until_async

@@ -9,7 +9,8 @@ import pytest
 from msgspec.structs import replace
 
 from replay.core.conversation import Conversation, Passage, Turn
-from replay.study.passages import PAGE, TABLES, PassageIndex, keep_passages, with_unique_ids
+from replay.study.running.start import with_unique_ids
+from replay.study.schema import PAGE, TABLES, PassageIndex, keep_passages
 
 
 @pytest.fixture

@@ -8,9 +8,8 @@ from replay.core.errors import InputError, PluginError
 from replay.datasets.tables import read_table
 from replay.scorers.judges.claims import ClaimCounts
 from replay.scorers.scorer import Unscored
-from replay.tables.claims import row_claims
 from replay.tables.evaluation import Models, evaluate
-from replay.tables.joining import JoinedRow, JoinResult, join
+from replay.tables.joined_rows import JoinedRow, JoinResult, join, row_claims
 
 LEXICAL = ("Bleu Score", "Rouge-1", "Rouge-L")
 

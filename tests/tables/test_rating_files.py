@@ -10,7 +10,8 @@ from replay.scorers.operational import latency
 from replay.scorers.word_overlap import f1
 from replay.statistics.score_column import score_columns
 from replay.tables.agreement_study import StudySettings, agreement_study, match_items
-from replay.tables.rating_files import read_items, run_items
+from replay.tables.items import run_items
+from replay.tables.rating_files import read_items
 from tests.scorers.turns import turn
 from tests.statistics.spread import LongestAnswer
 

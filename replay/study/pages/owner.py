@@ -33,7 +33,7 @@ from replay.study.running.participation import (
     set_phase,
 )
 from replay.study.running.study_file import PlatformSection
-from replay.study.running.task_fields import steps_of, steps_of_task
+from replay.study.running.task_screens import steps_of, steps_of_task
 from replay.study.tasks import Rater
 from replay.web.app import html
 

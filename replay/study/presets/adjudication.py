@@ -15,12 +15,10 @@ from typing import ClassVar
 
 from replay.core.decoding import convert_to
 from replay.statistics.interval import UndefinedNumber
+from replay.statistics.people import HumanTable
 from replay.statistics.rater_agreement import RatedItem, disagreements, majority
-from replay.study.preset import TaskContent
-from replay.study.presets.answers import answered_tasks
-from replay.study.presets.run_turns import RunTurn
-from replay.study.results import HumanTable
-from replay.study.steps import Field
+from replay.study.preset import Field, TaskContent
+from replay.study.presets.run_turns import RunTurn, answered_tasks
 from replay.study.tasks import Assignment, Judgement, NewTask, StudyState, Task
 
 STEP = "rate"

@@ -21,13 +21,26 @@ from replay.core.conversation import Conversation
 from replay.core.errors import InputError
 from replay.core.history import Exchange
 from replay.core.settings.choice import Count
-from replay.study.preset import Material, PracticeItem, Preset, TaskContent
-from replay.study.presets.answers import check_known
+from replay.study.preset import (
+    Block,
+    Field,
+    Material,
+    Option,
+    PracticeItem,
+    Preset,
+    Results,
+    SideBySide,
+    StudyStep,
+    TaskContent,
+    Text,
+    Transcript,
+)
 from replay.study.presets.compare_results import CHOICE, AnswerSide, ComparedSides, compare_results
 from replay.study.presets.run_turns import (
     RunTurn,
     added_turn,
     both_histories,
+    check_known,
     conversation_of,
     draw_turns,
     gold_block,
@@ -35,9 +48,7 @@ from replay.study.presets.run_turns import (
     practice_turn,
     run_turns,
 )
-from replay.study.results import Results
-from replay.study.steps import Answer, Block, Field, Option, SideBySide, StudyStep, Text, Transcript
-from replay.study.tasks import NewTask, StudyState, TalkTurn, Task
+from replay.study.tasks import Answer, NewTask, StudyState, TalkTurn, Task
 
 TURNS = """\
 You will see questions from conversations, each with two answers, A and B, that different systems gave.

@@ -31,10 +31,8 @@ from replay.statistics.preferences import (
     preferences_of,
 )
 from replay.statistics.rater_agreement import RatedItem
-from replay.study.preset import TaskContent
-from replay.study.presets.answers import results_of_turns
-from replay.study.presets.run_turns import RunTurn
-from replay.study.results import HumanScore, JudgedTurnKey, Results
+from replay.study.preset import HumanScore, JudgedTurnKey, Results, TaskContent
+from replay.study.presets.run_turns import RunTurn, results_of_turns
 from replay.study.tasks import StudyState
 
 CHOICE = "compare"

@@ -5,9 +5,15 @@ The human evaluation of Li et al., *Ditch the Gold Standard* (ACL 2022), section
 title, section title, background and the first question of a conversation of the data, and asks 8 to 12
 questions; then the passage is shown, and they say of each answer whether it is correct. Since those who ask
 are biased (they call "can't answer" wrong without looking, and right what only looks like an answer), two
-further people validate each conversation (``validation.py``). Published: 100 passages, four systems, three
-conversations for each passage and system; annotators were admitted by a test of ten questions about one
-conversation, which a practice file with ``feedback: false`` is.
+further people validate each conversation. Published: 100 passages, four systems, three conversations for each
+passage and system; annotators were admitted by a test of ten questions about one conversation, which a
+practice file with ``feedback: false`` is.
+
+Who validates has the passage before them and goes through the conversation as the guideline says that its
+annotators were given (``data/Annotation Guideline ...pdf`` of princeton-nlp/EvalConvQA): pair after pair, the
+question alone is invalid, unanswerable or answerable, with the system's earlier answers as context, wrong
+ones too. Only for an answerable one the answer is shown, which is correct or not; if not, the right one is
+copied from the passage.
 
 Where the source says nothing: nobody talks about a passage that they have seen before, and everybody
 questions before they validate.
@@ -32,22 +38,26 @@ from msgspec.structs import replace
 
 from replay.core.conversation import Passage
 from replay.core.errors import InputError
+from replay.core.history import Exchange
 from replay.core.settings.choice import Count
 from replay.report.numbers import count_text
 from replay.scorers.answer_text import DECLINING_PATTERNS, check_patterns
-from replay.study.preset import Material, PracticeItem, Preset, TaskContent
-from replay.study.presets.convqa_results import ConvQATalk, results_of
-from replay.study.presets.validation import (
-    CORRECT,
-    Judged,
-    Pair,
-    ValidationContent,
-    pair_blocks,
-    validation_steps,
+from replay.study.preset import (
+    SWAYED,
+    Block,
+    Field,
+    Material,
+    Passages,
+    PracticeItem,
+    Preset,
+    Results,
+    StudyStep,
+    TaskContent,
+    Text,
+    Transcript,
 )
-from replay.study.results import Results
-from replay.study.steps import Answer, StudyStep
-from replay.study.tasks import Assignment, NewTask, StudyState, TalkPlan, TalkTurn, Task
+from replay.study.presets.convqa_results import ConvQATalk, Judged, Pair, ValidationContent, results_of
+from replay.study.tasks import Answer, Assignment, NewTask, StudyState, TalkPlan, TalkTurn, Task
 
 INSTRUCTIONS = """\
 There are two kinds of tasks. In the first you ask, in the second you judge what others asked.
@@ -63,6 +73,24 @@ earlier answers as they are, also where they are wrong: "he" is whoever it has j
 question you will then see the answer. It is correct if it holds what answers the question, even if it has \
 some words too many; it is incorrect if it doesn't, if it is far too long, or if the system says that it \
 can't answer. Then copy the right answer from the text."""
+
+
+QUESTION: Field = Field.choice(
+    "question",
+    "Can this question be answered from the passage?",
+    {
+        "answerable": "Answerable: one span of the passage answers it",
+        "unanswerable": "Unanswerable: the passage doesn't say",
+        "invalid": "Invalid: it is not a question",
+    },
+    help="Take the system's earlier answers as they are, also where they are wrong.",
+)
+CORRECT: Field = Field.choice(
+    "correct",
+    "Is the answer correct?",
+    {1: "Correct", 0: "Incorrect"},
+    help="It is if it holds what answers the question, and not much else.",
+)
 
 
 class PracticePair(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -266,3 +294,63 @@ def _pairs(turns: Sequence[TalkTurn]) -> list[Pair]:
         for turn in turns
         if turn.answer is not None
     ]
+
+
+def pair_blocks(
+    passages: tuple[Passage, ...], pairs: Sequence[Pair], place: int, *, with_answer: bool
+) -> tuple[Block, ...]:
+    """
+    Return the passage, what was said before the pair at *place*, from 0, its question, and its answer or not.
+    """
+    pair = pairs[place]
+    blocks: list[Block] = [Passages(heading="Passage", passages=passages)]
+    if place:
+        before = tuple(Exchange(question=one.question, answer=one.answer) for one in pairs[:place])
+        blocks.append(Transcript(heading="Conversation so far", exchanges=before))
+    blocks.append(Text(heading="Question", text=pair.question))
+    if with_answer:
+        blocks.append(Text(heading="Answer", text=pair.answer))
+    return tuple(blocks)
+
+
+def validation_steps(content: ValidationContent, answers: Mapping[str, Answer]) -> list[StudyStep]:
+    """
+    Return the screens of a validation; that of an answer is there once its question was called answerable.
+    """
+    passage = "\n\n".join(one.text for one in content.passages)
+    steps = []
+    for place, pair in enumerate(content.pairs):
+        heading = f"Question {place + 1} of {len(content.pairs)}"
+        steps.append(
+            StudyStep(
+                id=f"question-{pair.depth}",
+                heading=heading,
+                blocks=pair_blocks(content.passages, content.pairs, place, with_answer=False),
+                fields=(QUESTION,),
+                final=SWAYED,
+            )
+        )
+        if answers.get(f"question-{pair.depth}", {}).get("question") != "answerable":
+            continue
+        shown = pair_blocks(content.passages, content.pairs, place, with_answer=True)
+        steps.append(
+            StudyStep(
+                id=f"answer-{pair.depth}", heading=f"{heading}: the answer", blocks=shown, fields=(CORRECT,)
+            )
+        )
+        if answers.get(f"answer-{pair.depth}", {}).get("correct") == 0:
+            span = Field(
+                name="span",
+                label="What is the right answer?",
+                within=passage,
+                help="Copy it from the passage, word for word and in one piece.",
+            )
+            steps.append(
+                StudyStep(
+                    id=f"span-{pair.depth}",
+                    heading=f"{heading}: the right answer",
+                    blocks=shown,
+                    fields=(span,),
+                )
+            )
+    return steps

@@ -1,27 +1,43 @@
-"""What comes of a ``convqa`` study: accuracy by majority, agreement, conversations that can be replayed."""
+"""
+What comes of a ``convqa`` study: accuracy by majority, agreement, conversations that can be replayed.
+
+As in Li et al., *Ditch the Gold Standard* (ACL 2022), section 3, questions that all validators call invalid
+are dropped, and whether an answer is correct is what most of three people say, the one who asked among them.
+Where the source says nothing, we say this:
+
+- Of a validator who finds a question unanswerable, and so doesn't see its answer, the verdict is that it is
+  correct if the system said that it can't answer, and incorrect if it answered. Who calls it invalid has
+  none.
+- Where one of the validators calls a question answerable and the other unanswerable, the one who asked tips
+  the scale by calling a system that declined right, or wrong. Where it answered the question is answerable,
+  since somebody has found an answer.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
-from replay.core.conversation import Conversation, Turn
+import msgspec
+
+from replay.core.conversation import CANNOT_ANSWER, Conversation, Passage, Turn
 from replay.core.decoding import convert_to
 from replay.scorers.answer_text import declines
 from replay.scorers.scorer import SHARE
-from replay.statistics.people import number_text
-from replay.statistics.rater_agreement import RatedItem
+from replay.statistics.people import HumanNumber, HumanTable, number_text
+from replay.statistics.rater_agreement import RatedItem, majority
 from replay.statistics.rater_table import rater_agreement_of
-from replay.study.preset import TaskContent
-from replay.study.presets.answers import POLICY, LiveTalk, answers_of, live_talks, share_number
-from replay.study.presets.validation import PairVerdict, ValidationContent, validation_of
-from replay.study.results import HumanNumber, HumanScore, HumanTable, JudgedTurnKey, Results
-from replay.study.tasks import Assignment, StudyState
+from replay.study.preset import HumanScore, JudgedTurnKey, Results, TaskContent
+from replay.study.presets.run_turns import POLICY, LiveTalk, answers_of, live_talks, share_number
+from replay.study.tasks import Answer, Assignment, StudyState
 
 MAJORITY = "majority"
 """In the place of a rater's name, of what the asker and all validators say together."""
 NOTHING_YET = "nothing validated yet"
+
+
+Judged = Literal["answerable", "unanswerable", "invalid"]
 
 
 class ConvQATalk(TaskContent, frozen=True, kw_only=True):
@@ -31,6 +47,105 @@ class ConvQATalk(TaskContent, frozen=True, kw_only=True):
     about: Conversation
     """What it is about, without its turns."""
     first_question: str
+
+
+class Pair(msgspec.Struct, frozen=True, kw_only=True):
+    """A question of a conversation, and the system's answer."""
+
+    depth: int
+    question: str
+    answer: str
+
+
+class ValidationContent(TaskContent, frozen=True, kw_only=True):
+    """What a task of validating a conversation holds."""
+
+    kind: ClassVar[str] = "validate"
+    passages: tuple[Passage, ...]
+    pairs: tuple[Pair, ...]
+    talk: int | None
+    """The assignment in which it was talked; None of practice."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Validation:
+    """What a validator said of one pair."""
+
+    question: Judged
+    correct: int | None = None
+    """Of an answerable question."""
+    span: str | None = None
+    """The right answer, where the system's is none."""
+
+    @property
+    def verdict(self) -> str:
+        """All of it in a word."""
+        if self.question != "answerable":
+            return self.question
+        return "correct" if self.correct else "incorrect"
+
+    def correctness(self, declined: bool) -> int | None:
+        """
+        Return 1 if a system that *declined*, or answered, is right by this, else 0; None of an invalid
+        question.
+        """
+        if self.question == "answerable":
+            return self.correct
+        return int(declined) if self.question == "unanswerable" else None
+
+
+def validation_of(depth: int, answers: Mapping[str, Answer]) -> Validation:
+    """Return the validation of the pair at *depth*, from the *answers* to all screens by step."""
+    question = answers[f"question-{depth}"]["question"]
+    if question != "answerable":
+        return Validation(question="invalid" if question == "invalid" else "unanswerable")
+    correct = int(answers[f"answer-{depth}"]["correct"])
+    # What was copied before somebody changed their mind is still there.
+    # Whoever corrects a "yes" of finished work is asked for the span afterwards, and may not have given it.
+    span = None if correct else answers.get(f"span-{depth}", {}).get("span")
+    return Validation(question="answerable", correct=correct, span=None if span is None else str(span))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairVerdict:
+    """What all who judged a pair say together."""
+
+    answer: str
+    declined: bool
+    """The system said that it can't answer."""
+    asker: int
+    """Whether the answer is correct, by the one who asked."""
+    validations: Mapping[str, Validation]
+    """By rater."""
+
+    @property
+    def dropped(self) -> bool:
+        """All validators call the question invalid."""
+        return all(one.question == "invalid" for one in self.validations.values())
+
+    @property
+    def correct(self) -> int | None:
+        """1 if the majority calls the answer correct, 0 if it calls it wrong; None if evenly split."""
+        found = majority([self.asker, *(one.correctness(self.declined) for one in self.validations.values())])
+        return int(found) if isinstance(found, int | float) else None
+
+    @property
+    def answerable(self) -> bool:
+        said = [
+            one.question == "answerable" for one in self.validations.values() if one.question != "invalid"
+        ]
+        if 2 * sum(said) != len(said):
+            return 2 * sum(said) > len(said)
+        return not (self.declined and self.asker)
+
+    @property
+    def gold_answers(self) -> tuple[str, ...]:
+        """The right answers; none where nobody gave one that most agree with."""
+        if not self.answerable:
+            return (CANNOT_ANSWER,)
+        if self.correct:
+            return (CANNOT_ANSWER if self.declined else self.answer,)
+        return tuple(dict.fromkeys(one.span for one in self.validations.values() if one.span is not None))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

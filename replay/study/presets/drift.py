@@ -25,13 +25,29 @@ import msgspec
 from replay.core.errors import InputError
 from replay.core.history import Exchange
 from replay.core.settings.choice import Count
-from replay.study.preset import Material, PracticeItem, Preset, TaskContent
-from replay.study.presets.answers import YES_OR_NO, check_known
+from replay.study.preset import (
+    SWAYED,
+    Block,
+    Field,
+    Material,
+    PracticeItem,
+    Preset,
+    Results,
+    StudyStep,
+    TaskContent,
+    Text,
+)
 from replay.study.presets.drift_results import MEANING, DriftQuestion, drift_results, rewording
-from replay.study.presets.run_turns import RunTurn, both_histories, draw_turns, practice_turn, run_turns
-from replay.study.results import Results
-from replay.study.steps import SWAYED, Answer, Block, Field, StudyStep, Text
-from replay.study.tasks import NewTask, StudyState, TalkTurn, Task
+from replay.study.presets.run_turns import (
+    YES_OR_NO,
+    RunTurn,
+    both_histories,
+    check_known,
+    draw_turns,
+    practice_turn,
+    run_turns,
+)
+from replay.study.tasks import Answer, NewTask, StudyState, TalkTurn, Task
 
 INSTRUCTIONS = """\
 You will see two conversations with the same questions, in which some of the answers are different. Then \

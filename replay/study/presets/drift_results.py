@@ -21,10 +21,8 @@ from replay.statistics.detector_quality import DetectorCase, DetectorQuality, de
 from replay.statistics.interval import UndefinedNumber, value_or_none
 from replay.statistics.people import HumanNumber, HumanTable, number_text
 from replay.statistics.rater_agreement import RatedItem, majority
-from replay.study.preset import TaskContent
-from replay.study.presets.answers import AnsweredTask, answered_tasks, results_of_turns
-from replay.study.presets.run_turns import RunTurn
-from replay.study.results import HumanScore, Results
+from replay.study.preset import HumanScore, Results, TaskContent
+from replay.study.presets.run_turns import AnsweredTask, RunTurn, answered_tasks, results_of_turns
 from replay.study.tasks import StudyState
 
 MEANING = "meaning"

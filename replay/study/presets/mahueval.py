@@ -35,22 +35,22 @@ from replay.core.conversation import Conversation, Passage
 from replay.core.decoding import convert_to
 from replay.core.errors import InputError
 from replay.core.history import Exchange
-from replay.study.preset import Material, PracticeItem, Preset, TaskContent
-from replay.study.presets.answers import YES_OR_NO
-from replay.study.presets.mahueval_results import results_of
-from replay.study.results import Results
-from replay.study.steps import (
-    Answer,
+from replay.study.preset import (
     Block,
     Field,
-    Index,
+    Material,
     Passages,
+    PracticeItem,
+    Preset,
+    Results,
     StudyStep,
+    TaskContent,
     Text,
     Transcript,
-    Value,
 )
-from replay.study.tasks import NewTask, StudyState, TalkPlan, TalkTurn, Task, next_task
+from replay.study.presets.mahueval_results import results_of
+from replay.study.presets.run_turns import YES_OR_NO
+from replay.study.tasks import Answer, Index, NewTask, StudyState, TalkPlan, TalkTurn, Task, Value, next_task
 
 INSTRUCTIONS = """\
 You will have conversations with a system that answers questions. Each is about a topic that is named above \

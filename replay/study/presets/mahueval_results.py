@@ -23,13 +23,12 @@ from msgspec.structs import replace
 
 from replay.core.conversation import Conversation
 from replay.core.record import TurnRecord
-from replay.statistics.people import number_text
+from replay.statistics.people import HumanNumber, HumanTable, number_text
 from replay.statistics.rater_agreement import RatedItem, Rating
 from replay.statistics.rater_table import rater_agreement_of
-from replay.study.presets.answers import LiveTalk, live_talks, share_number
-from replay.study.results import HumanNumber, HumanScore, HumanTable, JudgedTurnKey, Results
-from replay.study.steps import Answer
-from replay.study.tasks import StudyState
+from replay.study.preset import HumanScore, JudgedTurnKey, Results
+from replay.study.presets.run_turns import LiveTalk, live_talks, share_number
+from replay.study.tasks import Answer, StudyState
 
 CUTOFFS = (1, 3, 5)
 NO_PASSAGES = "the system names no passages"

@@ -22,7 +22,18 @@ from replay.core.errors import InputError
 from replay.core.history import Exchange
 from replay.core.settings.choice import Count
 from replay.scorers.scorer import SHARE
-from replay.study.preset import Material, PracticeItem, Preset, TaskContent
+from replay.study.preset import (
+    Block,
+    HumanScore,
+    Material,
+    PracticeItem,
+    Preset,
+    Results,
+    StudyStep,
+    TaskContent,
+    Text,
+    Transcript,
+)
 from replay.study.presets.adjudication import (
     STEP,
     Adjudication,
@@ -32,7 +43,6 @@ from replay.study.presets.adjudication import (
     is_rated_on,
     rated_answers,
 )
-from replay.study.presets.answers import results_of_turns
 from replay.study.presets.run_turns import (
     RunTurn,
     added_turn,
@@ -41,11 +51,10 @@ from replay.study.presets.run_turns import (
     gold_block,
     passage_block,
     practice_turn,
+    results_of_turns,
     run_turns,
 )
-from replay.study.results import HumanScore, Results
-from replay.study.steps import Answer, Block, StudyStep, Text, Transcript
-from replay.study.tasks import Assignment, NewTask, StudyState, TalkTurn, Task
+from replay.study.tasks import Answer, Assignment, NewTask, StudyState, TalkTurn, Task
 
 INSTRUCTIONS = """\
 You will see questions from conversations, each with the passage that it is about, the answer that is known \

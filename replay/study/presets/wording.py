@@ -15,11 +15,21 @@ from typing import Any, ClassVar
 from replay.core.conversation import Passage
 from replay.core.errors import InputError
 from replay.statistics.people import HumanTable
-from replay.study.preset import Material, PracticeItem, Preset, TaskContent
-from replay.study.presets.answers import answered_tasks
-from replay.study.results import Results
-from replay.study.steps import Answer, Block, Field, Passages, StudyStep, Text, Transcript
-from replay.study.tasks import NewTask, StudyState, TalkTurn, Task
+from replay.study.preset import (
+    Block,
+    Field,
+    Material,
+    Passages,
+    PracticeItem,
+    Preset,
+    Results,
+    StudyStep,
+    TaskContent,
+    Text,
+    Transcript,
+)
+from replay.study.presets.run_turns import answered_tasks
+from replay.study.tasks import Answer, NewTask, StudyState, TalkTurn, Task
 from replay.users.faithful import LEAST_ROOM
 from replay.users.user import WHY, WordingRequest
 

@@ -25,8 +25,7 @@ from replay.core.errors import InputError, RunError, writing
 from replay.datasets.native import write_native
 from replay.results.run import Run
 from replay.store.reader import DATABASE as RUN_DATABASE
-from replay.study.preset import Preset
-from replay.study.results import Results
+from replay.study.preset import Preset, Results
 from replay.study.running.exported_run import (
     DATA,
     add_people,

@@ -36,7 +36,7 @@ from replay.store.database import connect
 from replay.store.reader import DATABASE
 from replay.store.schema import record_row
 from replay.store.store import RunStore
-from replay.study.results import JudgedTurnKey, Results
+from replay.study.preset import JudgedTurnKey, Results
 from replay.study.running.judged_turns import (
     NOT_JUDGED,
     Scored,

@@ -12,14 +12,13 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from replay.core.errors import InputError
+from replay.study.running.live import Talking
 from replay.study.running.participation import give_back_idle, is_pilot, phase_of, take_up_again, tasks_now
 from replay.study.running.practice import Attention, FeedbackScreen, Practice, PracticeOverScreen
 from replay.study.running.study_file import Ending, StudyFile
-from replay.study.running.talking import Talking
 from replay.study.running.task_screens import RaterProgress, ScreenId, StepScreen, TalkScreen, TaskScreens
-from replay.study.steps import Index
 from replay.study.store import StudyStore
-from replay.study.tasks import Assignment, NewTask, Rater, draw_number, next_task
+from replay.study.tasks import Assignment, Index, NewTask, Rater, draw_number, next_task
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

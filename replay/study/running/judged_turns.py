@@ -27,10 +27,9 @@ from replay.statistics.model_agreement import RankingAgreement, ranking_agreemen
 from replay.statistics.people import HumanNumber, HumanTable, number_text
 from replay.statistics.rater_agreement import Rating
 from replay.statistics.score_column import ScoreColumn
-from replay.study.results import JudgedTurnKey, Origin, Results
+from replay.study.preset import JudgedTurnKey, Origin, Results
 from replay.tables.agreement_study import ScoreAgreement, StudySettings, agreement_study
-from replay.tables.items import ItemSet, TableItem
-from replay.tables.rating_files import run_items
+from replay.tables.items import ItemSet, TableItem, run_items
 
 EVERY = "all"
 """In the place of a policy: the turns of all policies together."""

@@ -15,9 +15,9 @@ from typing import Any
 
 from replay.statistics.people import HumanNumber
 from replay.study.preset import Preset
+from replay.study.running.numbers import FieldAgreement, FieldDisagreement, field_agreement
 from replay.study.running.practice import is_wrong
 from replay.study.running.study_file import StudyFile
-from replay.study.running.task_fields import FieldAgreement, FieldDisagreement, field_agreement
 from replay.study.tasks import Assignment, Judgement, Rater, StudyState, Task, is_for
 
 

@@ -18,12 +18,11 @@ from pathlib import Path
 
 from replay.core.errors import DatasetError, Fault, InputError
 from replay.datasets.json_rows import rows_of_lines
-from replay.study.preset import Preset
+from replay.study.preset import Field, Preset, StudyStep, read_answer
 from replay.study.running.participation import stop
 from replay.study.running.study_file import StudyFile
-from replay.study.steps import Answer, Field, StudyStep, Value, read_answer
 from replay.study.store import StudyStore
-from replay.study.tasks import Assignment, Judgement, NewTask, Rater, Task, draw_number
+from replay.study.tasks import Answer, Assignment, Judgement, NewTask, Rater, Task, Value, draw_number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import msgspec
@@ -23,7 +23,6 @@ from replay.results.run import Run
 from replay.scenario.part_builder import PartBuilder
 from replay.scenario.reading import add_lines, read_scenario
 from replay.scenario.shipped import shipped_folder
-from replay.study.passages import with_unique_ids
 from replay.study.preset import Material
 from replay.study.running.practice import known_tasks
 from replay.study.running.study_file import StudyFile, parse_study, without_names
@@ -248,3 +247,37 @@ def write_starter(preset: str, folder: Path, run: Path | None = None) -> list[Pa
             done = play(read_scenario(folder / "scenario.yaml"), runs=folder / "runs")
             written.append(done.folder.rename(folder / _MADE_RUN))
     return written
+
+
+def with_unique_ids(conversations: Iterable[Conversation]) -> list[Conversation]:
+    """
+    Return *conversations* with passages that have one id each, and each id one passage.
+
+    Those with the same title and text are one, with the first one's id. Data sets that call the first passage
+    of every conversation "p1" have the others named for their conversations, too: "album/p1".
+    """
+    ids: dict[tuple[str, str], str] = {}
+    taken: set[str] = set()
+    found = []
+    for conversation in conversations:
+        renamed: dict[str, str] = {}
+        for passage in conversation.passages:
+            said = (passage.title, passage.text)
+            if said not in ids:
+                id = passage.id if passage.id not in taken else f"{conversation.id}/{passage.id}"
+                while id in taken:
+                    id += "+"
+                taken.add(id)
+                ids[said] = id
+            renamed[passage.id] = ids[said]
+        passages = {renamed[one.id]: replace(one, id=renamed[one.id]) for one in conversation.passages}
+        turns = [
+            msgspec.structs.replace(
+                turn, gold_passages=tuple(renamed.get(id, id) for id in turn.gold_passages)
+            )
+            for turn in conversation.turns
+        ]
+        found.append(
+            msgspec.structs.replace(conversation, passages=tuple(passages.values()), turns=tuple(turns))
+        )
+    return found

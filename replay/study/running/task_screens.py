@@ -4,6 +4,8 @@ The screens of tasks: what they show, how they are answered, and how an answer i
 Each screen has an address of its own, so that a page that a browser keeps, restores or sends once more is
 always about what it shows. What was answered can be changed for as long as nothing forbids it: the screens
 of work that is done stay open, and what is changed there is kept beside what was said first.
+
+The study's own questions stand on a task's only screen, else on one at its end.
 """
 
 from __future__ import annotations
@@ -16,14 +18,24 @@ from typing import NamedTuple
 
 from replay.core.errors import InputError
 from replay.study.database import seconds_between
+from replay.study.preset import Field, StudyStep, read_answer, written
+from replay.study.running.live import Talking
 from replay.study.running.participation import is_pilot, tasks_now
 from replay.study.running.practice import Practice, PracticePosition
-from replay.study.running.study_file import StudyFile
-from replay.study.running.talking import OpenTalk, Talking
-from replay.study.running.task_fields import steps_of_task
-from replay.study.steps import Answer, Index, StudyStep, read_answer, written
+from replay.study.running.study_file import Study, StudyFile
 from replay.study.store import StudyStore
-from replay.study.tasks import Assignment, Judgement, Rater, StudyState, TalkTurn, Task, is_for
+from replay.study.tasks import (
+    Answer,
+    Assignment,
+    Index,
+    Judgement,
+    OpenTalk,
+    Rater,
+    StudyState,
+    TalkTurn,
+    Task,
+    is_for,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -312,3 +324,49 @@ class TaskScreens:
 def _reachable(steps: Sequence[StudyStep], given: Mapping[str, Judgement]) -> int:
     """Return how many of *steps* may be seen: those that were answered, and the first that was not."""
     return next((n for n, one in enumerate(steps, start=1) if one.id not in given), len(steps))
+
+
+def steps_of(file: StudyFile, state: StudyState, one: Assignment) -> Sequence[StudyStep]:
+    """Return the screens of *one* as its rater has answered them."""
+    answers = {step: judged.answer for step, judged in state.answers.get(one.id, {}).items()}
+    task = replace(state.tasks[one.task], draw=one.draw)
+    return steps_of_task(file, task, state.talks.get(one.id, ()), answers)
+
+
+OWN_STEP = "own"
+"""The screen of the study's own questions, where they have one."""
+OWN_PREFIX = "own."
+"""Stands before their names, which a preset's fields may have, too."""
+
+
+def steps_of_task(
+    file: StudyFile, task: Task, turns: Sequence[TalkTurn], answers: Mapping[str, Answer]
+) -> Sequence[StudyStep]:
+    """Return the screens of *task*, the study's own questions with them, as far as *answers* decide them."""
+    steps = file.preset.steps(task, turns, answers)
+    fields = tuple(own_fields(file.study))
+    if not fields or not steps or (task.practice is not None and not task.attention):
+        return steps
+    if steps[0].alone:
+        return [replace(steps[0], fields=(*steps[0].fields, *fields))]
+    # Once all else is answered: the preset may have further screens until then.
+    if any(step.id not in answers for step in steps):
+        return steps
+    last = StudyStep(id=OWN_STEP, heading="A last question", blocks=steps[-1].blocks, fields=fields)
+    if len(fields) > 1:
+        last = replace(last, heading="A few last questions")
+    return [*steps, last]
+
+
+def own_fields(study: Study) -> list[Field]:
+    """Return what asks for the study's own questions."""
+    return [
+        Field.choice(
+            OWN_PREFIX + name,
+            one.question,
+            one.scale or {choice: choice for choice in one.choices or ()},
+            required=one.required,
+            help=one.help,
+        )
+        for name, one in study.questions.items()
+    ]

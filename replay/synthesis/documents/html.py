@@ -1,4 +1,4 @@
-"""HTML: the main part of a page, without menus, forms and scripts."""
+"""HTML: the main part of a page, without menus, forms and scripts; and tags of template languages."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import re
 from typing import TYPE_CHECKING, TypeGuard
 
 from replay.core.extras import extra_module
-from replay.synthesis.documents.builder import DocumentBuilder, line_offsets
-from replay.synthesis.documents.document import SourceDocument
+from replay.synthesis.documents.document import DocumentBuilder, SourceDocument, line_offsets
 from replay.synthesis.documents.prose import (
     CODE_END,
     CODE_START,
@@ -17,7 +16,6 @@ from replay.synthesis.documents.prose import (
     LINK_START,
     code,
 )
-from replay.synthesis.documents.template_tags import without_template_tags
 
 if TYPE_CHECKING:
     from bs4 import BeautifulSoup
@@ -227,3 +225,71 @@ def _mark(element: PageElement) -> str:
     if name == "a" and element.get("href") and inner.strip(f" \n{IMAGE}"):
         return f"{LINK_START}{inner}{LINK_END}"
     return f" {inner} " if name in _BLOCKS else inner
+
+
+_CODE_NAMES = (
+    "highlight|code|codeblock|codenew|code_sample|mermaid|configuration|configuration_basic|command|terminal|details"
+    "|history|include-code|capture|comment|clipboard"
+)
+_CODE_BLOCK = re.compile(
+    rf"\{{\{{[<%][ ]*({_CODE_NAMES})\b(?:(?!/>|[>%]\}}\}}).)*[>%]\}}\}}.*?\{{\{{[<%][ ]*/[ ]*\1[ ]*[>%]\}}\}}"
+    rf"|\{{%-?[ ]*({_CODE_NAMES})\b[^%]*%\}}.*?\{{%-?[ ]*end_?\2[ ]*-?%\}}",
+    re.DOTALL,
+)
+_CLOSED_TAG = re.compile(r"\{\{[<%][ ]*/[ ]*([\w-]+)|\{%-?[ ]*end_?(\w+)")
+_TEMPLATE_TAG = r"\{\{(?:[^{}]|\{[^{}]*\}){0,2000}\}\}|\{%(?:[^%]|%(?!\})){0,2000}%\}"
+_TAG_LINE = re.compile(rf"^[ \t]*(?:(?:{_TEMPLATE_TAG})[ \t]*)+$", re.MULTILINE)
+_TAG_OR_CODE = re.compile(rf"(?P<ticks>`+)[^`]+(?P=ticks)|(?P<tag>{_TEMPLATE_TAG})")
+_TAG_ATTRIBUTE = re.compile(r"\b(?:text|title|label|name|term_id)\s*=\s*[\"']([^\"']*)[\"']")
+_TAG_MACRO = re.compile(r"\{\{\s*(\w+)\s*\(\s*[\"']([^\"']*)[\"'](?:\s*,\s*[\"']([^\"']*)[\"'])?")
+_TAG_TERM = re.compile(r"\{%\s*term\s+(?:\"([^\"]*)\"|([\w-]+))(?:\s+\"([^\"]*)\")?\s*%\}")
+_SILENT_TAGS = ("raw", "if", "else", "elsif", "elif", "for", "set", "assign")
+_HEADINGS = {"prerequisites": "Before you begin", "objectives": "Objectives"}
+_TAG_NAME = re.compile(r"\{[{%][<%-]*\s*(/?)\s*([\w-]*)")
+
+
+def without_template_tags(source: str) -> str:
+    """
+    Return *source* without tags, with as many lines; code spans stay as they are.
+
+    A tag alone on its line vanishes. One within text becomes its text, where it shows it (a glossary's term,
+    a link's title), else a gap, since nobody knows what it would print.
+    """
+    if "{{" not in source and "{%" not in source:
+        return source
+    source = _CODE_BLOCK.sub(_line_breaks, source)
+    closed = {name for found in _CLOSED_TAG.findall(source) for name in found if name}
+    source = _TAG_LINE.sub(_line_breaks, source)
+
+    def replace(found: re.Match[str]) -> str:
+        tag = found["tag"]
+        return found[0] if tag is None else _shown_by_tag(tag, closed) + "\n" * tag.count("\n")
+
+    return _TAG_OR_CODE.sub(replace, source)
+
+
+def _line_breaks(found: re.Match[str]) -> str:
+    """Return a line break for each that is taken out, and text that the tag alone on its line shows."""
+    return "\n" * found[0].count("\n")
+
+
+def _shown_by_tag(tag: str, closed: set[str]) -> str:
+    named = _TAG_NAME.match(tag)
+    slash, name = named.groups() if named else ("", "")
+    if slash or name in closed or name.startswith("end") or name in _SILENT_TAGS:
+        return ""
+    if name == "heading":  # Kubernetes' headings of standard sections
+        return _HEADINGS.get(_tag_argument(tag), "What's next")
+    if term := _TAG_TERM.match(tag):
+        return term[3] or term[1] or term[2].replace("_", " ")
+    if macro := _TAG_MACRO.match(tag):
+        text = macro[3] or macro[2]
+        return text if name.lower() in ("glossary", "rfc") else code(text)
+    if shown := _TAG_ATTRIBUTE.search(tag):
+        return shown[1] if "term_id" not in shown[0] else shown[1].replace("-", " ")
+    return GAP
+
+
+def _tag_argument(tag: str) -> str:
+    found = re.search(r"[\"']([^\"']*)[\"']", tag)
+    return found[1] if found else ""

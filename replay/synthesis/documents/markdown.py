@@ -12,11 +12,9 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
-from replay.synthesis.documents.builder import DocumentBuilder, line_offsets
-from replay.synthesis.documents.document import SourceDocument
-from replay.synthesis.documents.html import add_html, text_of_tag
+from replay.synthesis.documents.document import DocumentBuilder, SourceDocument, line_offsets
+from replay.synthesis.documents.html import add_html, text_of_tag, without_template_tags
 from replay.synthesis.documents.prose import GAP, IMAGE, LINK_END, LINK_START, code
-from replay.synthesis.documents.template_tags import without_template_tags
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt

@@ -16,8 +16,7 @@ from itertools import pairwise
 from typing import Any
 
 from replay.core.extras import extra_module
-from replay.synthesis.documents.builder import DocumentBuilder
-from replay.synthesis.documents.document import SourceDocument
+from replay.synthesis.documents.document import DocumentBuilder, SourceDocument
 from replay.synthesis.documents.prose import without_marks
 
 

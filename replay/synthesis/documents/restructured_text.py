@@ -11,8 +11,7 @@ import re
 from typing import Any
 
 from replay.core.extras import extra_module
-from replay.synthesis.documents.builder import DocumentBuilder, line_offsets
-from replay.synthesis.documents.document import SourceDocument
+from replay.synthesis.documents.document import DocumentBuilder, SourceDocument, line_offsets
 from replay.synthesis.documents.prose import GAP, IMAGE, LINK_END, LINK_START, code
 
 _KEPT = frozenset(["list-table", "csv-table", "table"])

@@ -18,15 +18,19 @@ from replay.core.asking.retries import open_endpoints
 from replay.core.conversation import Conversation
 from replay.core.disk_cache import cache_path
 from replay.core.errors import DatasetError, InputError
+from replay.datasets.near_duplicates import duplicate_turns
 from replay.play.event_loop import gather_or_cancel
-from replay.synthesis.documents.document import LARGEST_MB
 from replay.synthesis.documents.read import DocumentReading
-from replay.synthesis.duplicates import duplicate_turns
 from replay.synthesis.flow import too_few
-from replay.synthesis.model.areas import ModelArea, model_areas
-from replay.synthesis.model.dialogues import DialogueMaker, WriterPrompts, writer_prompts
+from replay.synthesis.model.dialogues import (
+    DialogueMaker,
+    ModelArea,
+    WriterPrompts,
+    model_areas,
+    writer_prompts,
+)
 from replay.synthesis.model.writer import JsonWriter, NotCachedError
-from replay.synthesis.synthesis_settings import Shares
+from replay.synthesis.synthesis_settings import LARGEST_MB, Shares
 
 CACHE = "synthesis.db"
 COMPLETION_TOKENS = 60

@@ -14,12 +14,9 @@ from replay.synthesis.documents.document import (
     SourceSentence,
     SourceTable,
 )
-from replay.synthesis.questions.clause_ends import OBJECT_STARTS
 from replay.synthesis.questions.clauses import clause
-from replay.synthesis.questions.fact import DocumentFact, Kind, QuestionTopic
-from replay.synthesis.questions.naming import names_something
-from replay.synthesis.questions.phrases import hides_a_verb, is_doing, wish_of
-from replay.synthesis.questions.verbs import verb
+from replay.synthesis.questions.phrases import OBJECT_STARTS, hides_a_verb, is_doing, names_something, wish_of
+from replay.synthesis.questions.question import DocumentFact, Kind, QuestionTopic
 from replay.synthesis.questions.words import (
     AUXILIARIES,
     BE,
@@ -29,6 +26,7 @@ from replay.synthesis.questions.words import (
     Vocabulary,
     in_first_person,
     points,
+    verb,
     words_of,
 )
 

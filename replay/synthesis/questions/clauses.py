@@ -11,9 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from replay.coreference.reading.words import word_set
-from replay.synthesis.questions.clause_ends import OBJECT_STARTS, rest_of
-from replay.synthesis.questions.phrases import hides_a_verb, noun_phrase, subject_end
-from replay.synthesis.questions.verbs import verb
+from replay.synthesis.questions.phrases import OBJECT_STARTS, hides_a_verb, noun_phrase, rest_of, subject_end
 from replay.synthesis.questions.words import (
     AUXILIARIES,
     DETERMINERS,
@@ -23,6 +21,7 @@ from replay.synthesis.questions.words import (
     Word,
     in_first_person,
     looks_plural,
+    verb,
 )
 
 LONGEST_SUBJECT = 9

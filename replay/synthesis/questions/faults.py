@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from replay.coreference.reading.words import content_words
-from replay.synthesis.questions.fact import DocumentFact
+from replay.synthesis.questions.question import DocumentFact
 
 LONGEST_QUESTION = 28
 """Words."""

@@ -10,10 +10,9 @@ from typing import Any
 from replay.coreference.reading.words import word_set
 from replay.synthesis.documents.document import SourceSection, SourceSentence
 from replay.synthesis.questions.clauses import Clause
-from replay.synthesis.questions.fact import DocumentFact, Kind, QuestionTopic
 from replay.synthesis.questions.phrases import wish_of
-from replay.synthesis.questions.verbs import gerund, verb
-from replay.synthesis.questions.words import BE, CONJUNCTIONS, DETERMINERS, MODALS, PREPOSITIONS
+from replay.synthesis.questions.question import DocumentFact, Kind, QuestionTopic
+from replay.synthesis.questions.words import BE, CONJUNCTIONS, DETERMINERS, MODALS, PREPOSITIONS, gerund, verb
 
 _BECAUSE = re.compile(r"\s(?:because (?!of )|so that )")
 _PLURAL_DEFINITION = re.compile(r"(?:[a-z-]+ ){0,3}[a-z]+s (?:that|which|used|for|of|with|in)\b")

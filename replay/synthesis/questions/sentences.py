@@ -9,13 +9,17 @@ from itertools import pairwise
 
 from replay.coreference.reading.words import word_set
 from replay.synthesis.documents.document import SourceSection, SourceSentence
-from replay.synthesis.questions.clause_ends import OBJECT_STARTS
 from replay.synthesis.questions.clauses import Clause, clause
-from replay.synthesis.questions.fact import DocumentFact, QuestionTopic
-from replay.synthesis.questions.naming import is_told_elsewhere, names_something
-from replay.synthesis.questions.phrases import is_doing, noun_phrase, wish_of
+from replay.synthesis.questions.phrases import (
+    OBJECT_STARTS,
+    is_doing,
+    is_told_elsewhere,
+    names_something,
+    noun_phrase,
+    wish_of,
+)
 from replay.synthesis.questions.predicates import Source, facts_of_clause
-from replay.synthesis.questions.verbs import verb
+from replay.synthesis.questions.question import DocumentFact, QuestionTopic
 from replay.synthesis.questions.words import (
     AUXILIARIES,
     BE,
@@ -28,6 +32,7 @@ from replay.synthesis.questions.words import (
     leans,
     looks_plural,
     points,
+    verb,
     words_of,
 )
 

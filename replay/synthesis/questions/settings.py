@@ -11,9 +11,8 @@ from pathlib import Path, PurePath
 
 from replay.coreference.reading.words import content_words, word_set
 from replay.synthesis.documents.document import SourceDocument
-from replay.synthesis.questions.fact import DocumentFact, QuestionSetting
-from replay.synthesis.questions.verbs import gerund, verb
-from replay.synthesis.questions.words import in_first_person, points
+from replay.synthesis.questions.question import DocumentFact, QuestionSetting
+from replay.synthesis.questions.words import gerund, in_first_person, points, verb
 
 LONGEST_HEADING, LONGEST_TITLE = 9, 12
 """Words."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from replay.study.passages import PAGE
+from replay.study.schema import PAGE
 from tests.study.serving import begun
 
 HOSTILE = "<script>window.harmed = 1</script><img src=x onerror='window.harmed = 1'> \u202e harmed"

@@ -6,9 +6,19 @@ from dataclasses import dataclass
 
 from replay.core.conversation import Passage
 from replay.core.history import Exchange
-from replay.study.preset import Preset, TaskContent
-from replay.study.results import Results
-from replay.study.steps import Field, Index, Option, Passages, SideBySide, StudyStep, Text, Transcript
+from replay.study.preset import (
+    Field,
+    Option,
+    Passages,
+    Preset,
+    Results,
+    SideBySide,
+    StudyStep,
+    TaskContent,
+    Text,
+    Transcript,
+)
+from replay.study.tasks import Index
 
 SPACED = "The hall was opened in  1921,\n    and its organ\tin 1933.\n| a | b |\n| 1 | 2 |\nSo it was."
 """Two spaces, an indented line, a tab and a table: a page may show them otherwise, a span keeps them."""

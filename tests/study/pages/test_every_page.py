@@ -33,7 +33,7 @@ def failed(pages):
 
 @pytest.fixture
 def database(request, tmp_path):
-    talks = request.param in ("mahueval", "convqa")
+    talks = request.param in ("mahueval", "convqa", "wording")
     write_starter(request.param, tmp_path, None if talks else request.getfixturevalue("quick_run"))
     text = (tmp_path / "study.yaml").read_text("utf-8").replace("pass_mark: 0.6", "pass_mark: 0")
     return begun(f"{text}\nlimits: {{between_messages_s: 0, too_fast_s: 1000}}\n", tmp_path)

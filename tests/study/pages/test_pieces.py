@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from replay.study.pages.render import paragraphs, pieces
+from replay.study.pages.server import paragraphs, pieces
 
 LINES = st.sampled_from(
     ["| a | b |", "+---+", "```", "  ```py", "a\tb", "words", "", " ", "\t", "|", "\r", "    x"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from replay.study.passages import PAGE
+from replay.study.schema import PAGE
 from tests.study.pages.pets import pets_study
 from tests.study.presets.evaluation import at_work
 from tests.study.serving import served

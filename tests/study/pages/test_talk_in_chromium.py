@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from replay.core.errors import AdapterRefusedError
-from replay.study.running import talking
+from replay.study import tasks
+from replay.study.running import live
 from tests.driving import CSS, Keys, axe_script, until
 from tests.study import held
 from tests.study.pages.clicking import end_talk, enter, every_look, offline
@@ -79,7 +80,7 @@ def test_the_page_says_when_it_takes_long_and_when_the_connection_is_lost(talk, 
     system.GO.clear()
     say(talk, "one?")
     waits(talk)
-    monkeypatch.setattr(talking, "SLOW_S", 0.0)
+    monkeypatch.setattr(tasks, "SLOW_S", 0.0)
     until(talk, lambda d: waits(d).text.startswith("This takes longer than usual."))
     with offline(talk):
         until(talk, lambda d: waits(d).text.startswith("The connection is lost"))
@@ -156,7 +157,7 @@ def test_axe_finds_nothing_serious_in_a_talk(talk, system, monkeypatch):
     look("failed")
     talk.find_elements(CSS, "#next button")[1].click()
     until(talk, lambda d: d.find_elements(CSS, "#question"))
-    monkeypatch.setattr(talking.Talking, "say", lambda *_: "This was not sent.")
+    monkeypatch.setattr(live.Talking, "say", lambda *_: "This was not sent.")
     say(talk, "three?")
     until(talk, lambda d: d.find_elements(CSS, "#about-question"))
     look("refused")

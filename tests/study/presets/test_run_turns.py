@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from replay.core.history import Exchange
+from replay.study.preset import Text
 from replay.study.presets.run_turns import both_histories
-from replay.study.steps import Text
 
 
 def talk(words: str) -> tuple[Exchange, ...]:

@@ -186,7 +186,7 @@ def test_several_runs_become_one_with_all_their_scores(tmp_path):
     first = animal_run(tmp_path, systems=SYSTEMS[:1], policies=POLICIES[:2], name="before")
     second = [{**SYSTEMS[1], "name": "zebra"}]
     animal_run(tmp_path, systems=second, policies=POLICIES[:2], name="after")
-    text = f"name: two\npreset: {{rating: {{answers: 24}}}}\nruns: [before, after]\n{RATERS}"
+    text = f"name: two\npreset: {{rating: {{answers: 8}}}}\nruns: [before, after]\n{RATERS}"
     database = begun(text, tmp_path)
     asyncio.run(rate(database))
 
@@ -198,7 +198,7 @@ def test_several_runs_become_one_with_all_their_scores(tmp_path):
     assert sorted(frame.index.unique("system")) == ["zebra (after)", "zebra (before)"]
     assert frame.f1["zebra (before)", "ferret"] == whole.f1["zebra", "ferret"]
     assert frame.turns["zebra (before)", "ferret"] == whole.turns["zebra", "ferret"]
-    assert frame.human_rating_scored.sum() == 24
+    assert frame.human_rating_scored.sum() == 8
     titles = [table.title for table in run.report(resamples=0).people.tables]
     assert "Systems as people and as scores rank them" in titles
     assert [one.name for one in run.scenario().scenario.systems] == ["zebra (before)", "zebra (after)"]

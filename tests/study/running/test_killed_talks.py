@@ -127,7 +127,7 @@ async def test_where_the_system_keeps_the_history_the_talk_is_set_aside(tmp_path
 
 MOMENTS = {
     "before a question is durable": ("replay.study.store:StudyStore.ask", 1),
-    "before it is confirmed": ("replay.study.running.talking:Talking.say", 1),
+    "before it is confirmed": ("replay.study.running.live:Talking.say", 1),
     "before its answer is durable": ("replay.study.store:StudyStore.keep_turn", 2),
     "before its answer is shown": ("replay.study.running.live:LiveTalks._keep", 1),
 }

@@ -9,7 +9,7 @@ import pytest
 from replay.scorers.stored_scorer import StoredScorer
 from replay.statistics.people import read_people
 from replay.statistics.score_column import ScoreColumn
-from replay.study.results import Results
+from replay.study.preset import Results
 from replay.study.running.numbers import study_numbers
 from tests.study.made_up import NOBODY, a_study, rated
 

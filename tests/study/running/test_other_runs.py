@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from replay.core.errors import InputError
-from replay.study.results import Results
+from replay.study.preset import Results
 from replay.study.running.numbers import study_numbers
 from replay.testing.cases import turn
 from tests.study.made_up import NOBODY, a_study, rated

@@ -17,13 +17,13 @@ from replay.results.run import Run, newest_run
 from replay.runs.launch import run_async
 from replay.scenario.assembly import assemble
 from replay.scenario.reading import read_scenario
+from replay.study.preset import WAY_OUT
 from replay.study.presets.wording import SKIP, TURN
 from replay.study.running import person
 from replay.study.running.flow import Flow
 from replay.study.running.participation import set_phase
 from replay.study.running.start import open_study
 from replay.study.running.task_screens import StepScreen
-from replay.study.steps import WAY_OUT
 from replay.testing import UserContract, wording_request
 from replay.users.user import build_user
 from tests.study.serving import begun, served

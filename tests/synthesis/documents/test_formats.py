@@ -19,7 +19,7 @@ from replay.synthesis.documents.document import (
 from replay.synthesis.documents.html import read_html
 from replay.synthesis.documents.markdown import read_markdown, read_plain_text
 from replay.synthesis.documents.prose import sentences
-from replay.synthesis.documents.records import read_csv, read_json_lines
+from replay.synthesis.documents.read import read_csv, read_json_lines
 from replay.synthesis.documents.restructured_text import read_restructured_text
 from tests.data_tables import from_table
 

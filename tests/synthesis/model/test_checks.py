@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from replay.synthesis.documents.document import SourceSection
-from replay.synthesis.model.checks import find_quote, question_fault
+from replay.synthesis.model.writer import find_quote, question_fault
 
 
 def section(text: str, number: int = 1) -> SourceSection:

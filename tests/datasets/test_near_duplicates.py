@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from replay.core.conversation import Conversation, Turn
-from replay.datasets.near_duplicates import near_duplicates
-from replay.synthesis.duplicates import duplicate_texts, duplicate_turns, turn_text
+from replay.datasets.near_duplicates import duplicate_texts, duplicate_turns, near_duplicates, turn_text
 
 LONG = "The reader cuts the text of a file into sections and each section into the sentences that it holds"
 

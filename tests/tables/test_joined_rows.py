@@ -7,7 +7,7 @@ import pytest
 from replay.core.errors import DatasetError, InputError
 from replay.datasets.data_file import SourceLocation
 from replay.datasets.tables import DataTable, TableRow
-from replay.tables.joining import join
+from replay.tables.joined_rows import join
 
 
 def table(name, *rows):

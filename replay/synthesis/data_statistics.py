@@ -19,8 +19,8 @@ from replay.coreference.reading.mentions import find_mentions
 from replay.coreference.reading.readings import read_all
 from replay.coreference.reading.resolver import Resolver, recorded_document
 from replay.coreference.reading.words import content_words, words
-from replay.synthesis.duplicates import duplicate_turns
-from replay.synthesis.statistics.question_kinds import (
+from replay.datasets.near_duplicates import duplicate_turns
+from replay.synthesis.question_kinds import (
     QUESTION_WORDS,
     is_elliptical,
     is_yes_no,

@@ -4,10 +4,15 @@ from dataclasses import replace
 from pathlib import Path
 
 from replay.synthesis.documents.document import SourceSection, SourceSentence
-from replay.synthesis.questions.fact import DocumentFact, QuestionSetting, QuestionTopic
+from replay.synthesis.questions.question import (
+    DocumentFact,
+    QuestionSetting,
+    QuestionTopic,
+    in_setting,
+    lean_on,
+)
 from replay.synthesis.questions.sentences import facts_of
 from replay.synthesis.questions.settings import SiteOutline, settings_of
-from replay.synthesis.questions.undoing import in_setting, lean_on
 from tests.data_tables import from_table
 from tests.synthesis.questions.test_sentences import KNOWN
 

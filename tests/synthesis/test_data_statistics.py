@@ -11,10 +11,9 @@ from replay.core.drift_evidence import Mention, Reading
 from replay.core.errors import PluginError
 from replay.coreference.reading.resolver import Document
 from replay.report.markdown import document_markdown
-from replay.synthesis.statistics import data_statistics as room
-from replay.synthesis.statistics.card import write_card
-from replay.synthesis.statistics.data_document import data_document
-from replay.synthesis.statistics.data_statistics import Proportion, data_statistics
+from replay.synthesis import data_statistics as room
+from replay.synthesis.data_document import data_document, write_card
+from replay.synthesis.data_statistics import Proportion, data_statistics
 
 
 def turn(number: str, question: str, standalone: str, answer: str, *passages: str) -> Turn:
@@ -174,7 +173,7 @@ def test_a_card_says_what_is_in_and_what_was_left_out(tmp_path):
 @pytest.mark.parametrize("width", ["column", "page"])
 def test_the_figure_is_the_same_for_the_same_figures(tmp_path, width):
     from replay.report.drawing import save, style
-    from replay.synthesis.statistics.data_figure import data_figure
+    from replay.synthesis.data_document import data_figure
 
     data = [data_statistics("one", [BAND]), data_statistics("two", [without_standalone()])]
     files = []

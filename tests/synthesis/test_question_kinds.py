@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from replay.synthesis.statistics.question_kinds import is_elliptical, is_yes_no, question_word
+from replay.synthesis.question_kinds import is_elliptical, is_yes_no, question_word
 from tests.data_tables import from_table
 
 
