@@ -7,9 +7,8 @@ import pytest
 
 from replay import CANNOT_ANSWER
 from replay.core.errors import InputError
-from replay.coreference.reading.decisions import shares_of
 from replay.coreference.reading.embedded import EmbeddedResolver
-from replay.synthesis.synthesis_settings import Shares, SynthesisSettings
+from replay.synthesis.synthesis_settings import Shares, SynthesisSettings, shares_of
 from replay.synthesis.synthesize import FOUND_WITHOUT, NOT_FOUND, synthesize
 from replay_adapters.local.extractive import ExtractiveAdapter
 
