@@ -1,7 +1,6 @@
 """What speaks against asking a question."""
 
 from replay.synthesis.questions.faults import fault_of
-
 from tests.data_tables import from_table
 from tests.synthesis.questions.test_sentences import facts
 
