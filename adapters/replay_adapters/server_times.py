@@ -54,6 +54,9 @@ _BODIES: Sequence[tuple[str, str, Mapping[str, str]]] = (
     ("", "ns", {"prefill": "prompt_eval_duration", "decode": "eval_duration", "total": "total_duration"}),
 )
 """Field of the body, unit, and the name of each part in it."""
+_PLACES = [
+    (field, UNITS_S[unit], {name: part for part, name in names.items()}) for field, unit, names in _BODIES
+]
 _NAMES = {"queue": "queue", "prefill": "prefill", "prompt": "prefill", "decode": "decode", "total": "total"}
 """Names in Server-Timing that say what they are."""
 _TOTALS = ("openai-processing-ms", "x-envoy-upstream-service-time")
@@ -66,18 +69,20 @@ Told = dict[str, tuple[Any, float]]
 
 def find_in_body(body: Any) -> Told:
     """Return what *body*, a reply or the last events of one, says of its times in a known place."""
-    if isinstance(body, Mapping) and body.keys() == {"event", "data"}:  # of a stream whose events have names
-        body = body["data"]
-    if not isinstance(body, Mapping):
+    if isinstance(body, dict) and len(body) == 2 and body.keys() == {"event", "data"}:
+        body = body["data"]  # of a stream whose events have names
+    if not isinstance(body, dict):
         return {}
     groq = body.get("x_groq")
-    for source in (body, groq if isinstance(groq, Mapping) else {}):
-        for field, unit, names in _BODIES:
+    for source in (body, groq) if isinstance(groq, dict) else (body,):
+        for field, unit_s, parts in _PLACES:
             found = source.get(field) if field else source
-            if isinstance(found, Mapping):
-                told = {part: found[name] for part, name in names.items() if found.get(name) is not None}
-                if told:
-                    return {part: (value, UNITS_S[unit]) for part, value in told.items()}
+            # Most replies say nothing, which is to cost nothing.
+            if not isinstance(found, dict) or parts.keys().isdisjoint(found):
+                continue
+            told = {part: found[name] for name, part in parts.items() if found.get(name) is not None}
+            if told:
+                return {part: (value, unit_s) for part, value in told.items()}
     return {}
 
 
@@ -91,7 +96,10 @@ def find_in_headers(headers: Mapping[str, str], *, whole: bool) -> Told:
     if not told and "x-compute-type" in headers:
         told = {part: headers.get(f"x-{part}-time") for part in ("queue", "total")}
     if not told:
-        told = {"total": next(filter(None, map(headers.get, _TOTALS)), None)}
+        total = next(filter(None, map(headers.get, _TOTALS)), None)
+        if total is None:
+            return {}
+        told = {"total": total}
     return {
         part: (_number(value), UNITS_S["ms"])
         for part, value in told.items()

@@ -126,7 +126,9 @@ class Conversation(msgspec.Struct, frozen=True, kw_only=True):
         is no evidence, and for sessions also where the data know of none.
         """
         turn = self.turns[depth - 1]
-        places = [n for n, one in enumerate(self.turns[: depth - 1]) if one.id in turn.evidence]
+        places = turn.evidence and [
+            n for n, one in enumerate(self.turns[: depth - 1]) if one.id in turn.evidence
+        ]
         if not places:
             return None, None
         since = self.turns[places[0] : depth]
