@@ -39,24 +39,21 @@ LAST_EVENTS = 3
 """Of a stream: what it took stands in one of them, where it does."""
 KEY = re.compile(f"({'|'.join(PARTS)})_({'|'.join(UNITS_S)})")
 
-_IN_S = {"queue": "queue_time", "prefill": "prompt_time", "decode": "completion_time"}
+_IN_S = {"queue_time": "queue", "prompt_time": "prefill", "completion_time": "decode"}
 _BODIES: Sequence[tuple[str, str, Mapping[str, str]]] = (
     (
         "metrics",
         "ms",
-        {"queue": "queue_time_ms", "prefill": "time_to_first_token_ms", "decode": "generation_time_ms"},
+        {"queue_time_ms": "queue", "time_to_first_token_ms": "prefill", "generation_time_ms": "decode"},
     ),
-    ("timings", "ms", {"prefill": "prompt_ms", "decode": "predicted_ms"}),
-    ("time_info", "s", {**_IN_S, "total": "total_time"}),
+    ("timings", "ms", {"prompt_ms": "prefill", "predicted_ms": "decode"}),
+    ("time_info", "s", {**_IN_S, "total_time": "total"}),
     ("usage", "s", _IN_S),
-    ("usage", "ms", {"prefill": "timing_prompt_processing", "decode": "timing_token_generation"}),
-    ("meta_info", "s", {"queue": "queue_time", "total": "e2e_latency"}),
-    ("", "ns", {"prefill": "prompt_eval_duration", "decode": "eval_duration", "total": "total_duration"}),
+    ("usage", "ms", {"timing_prompt_processing": "prefill", "timing_token_generation": "decode"}),
+    ("meta_info", "s", {"queue_time": "queue", "e2e_latency": "total"}),
+    ("", "ns", {"prompt_eval_duration": "prefill", "eval_duration": "decode", "total_duration": "total"}),
 )
-"""Field of the body, unit, and the name of each part in it."""
-_PLACES = [
-    (field, UNITS_S[unit], {name: part for part, name in names.items()}) for field, unit, names in _BODIES
-]
+"""Field of the body, unit, and the part that each name in it stands for."""
 _NAMES = {"queue": "queue", "prefill": "prefill", "prompt": "prefill", "decode": "decode", "total": "total"}
 """Names in Server-Timing that say what they are."""
 _TOTALS = ("openai-processing-ms", "x-envoy-upstream-service-time")
@@ -75,14 +72,14 @@ def find_in_body(body: Any) -> Told:
         return {}
     groq = body.get("x_groq")
     for source in (body, groq) if isinstance(groq, dict) else (body,):
-        for field, unit_s, parts in _PLACES:
+        for field, unit, parts in _BODIES:
             found = source.get(field) if field else source
             # Most replies say nothing, which is to cost nothing.
             if not isinstance(found, dict) or parts.keys().isdisjoint(found):
                 continue
             told = {part: found[name] for name, part in parts.items() if found.get(name) is not None}
             if told:
-                return {part: (value, unit_s) for part, value in told.items()}
+                return {part: (value, UNITS_S[unit]) for part, value in told.items()}
     return {}
 
 
