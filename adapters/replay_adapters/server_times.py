@@ -54,6 +54,11 @@ _BODIES: Sequence[tuple[str, str, Mapping[str, str]]] = (
     ("", "ns", {"prompt_eval_duration": "prefill", "eval_duration": "decode", "total_duration": "total"}),
 )
 """Field of the body, unit, and the part that each name in it stands for."""
+_IN_USAGE = frozenset(name for field, _, parts in _BODIES if field == "usage" for name in parts)
+_FIELDS = {"x_groq", *(name for field, _, parts in _BODIES for name in ([field] if field else parts))} - {
+    "usage"
+}
+"""Fields of a body, ``usage`` aside, that say that something is told."""
 _NAMES = {"queue": "queue", "prefill": "prefill", "prompt": "prefill", "decode": "decode", "total": "total"}
 """Names in Server-Timing that say what they are."""
 _TOTALS = ("openai-processing-ms", "x-envoy-upstream-service-time")
@@ -68,14 +73,17 @@ def find_in_body(body: Any) -> Told:
     """Return what *body*, a reply or the last events of one, says of its times in a known place."""
     if isinstance(body, dict) and len(body) == 2 and body.keys() == {"event", "data"}:
         body = body["data"]  # of a stream whose events have names
-    if not isinstance(body, dict):
+    # Most replies say nothing, which is to cost nothing.
+    if not isinstance(body, dict) or (
+        body.keys().isdisjoint(_FIELDS)
+        and (not isinstance(usage := body.get("usage"), dict) or usage.keys().isdisjoint(_IN_USAGE))
+    ):
         return {}
     groq = body.get("x_groq")
     for source in (body, groq) if isinstance(groq, dict) else (body,):
         for field, unit, parts in _BODIES:
             found = source.get(field) if field else source
-            # Most replies say nothing, which is to cost nothing.
-            if not isinstance(found, dict) or parts.keys().isdisjoint(found):
+            if not isinstance(found, dict):
                 continue
             told = {part: found[name] for name, part in parts.items() if found.get(name) is not None}
             if told:

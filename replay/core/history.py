@@ -60,25 +60,19 @@ class PlayedTurn(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def exchanges(self) -> tuple[Exchange, ...]:
-        """All exchanges of the turn as the system sees them, in order; empty where it left no trace."""
-        if self.exchange is None:
+        """All exchanges of the turn as the system sees them, in order; empty where it left no trace. The same
+        objects for all later turns, so that an adapter can tell what it has put into words before."""
+        if self.answer is None:
             return ()
-        if not any(step.role == "user" for step in self.steps):
-            return (self.exchange,)
-        return tuple(_split(self.exchange))
+        whole = _exchange(self.asked, self.answer, self.steps, self.turn.session)
+        if not self.steps or not any(step.role == "user" for step in self.steps):
+            return (whole,)
+        return tuple(_split(whole))
 
     @property
     def has_follow_ups(self) -> bool:
         """Return whether the turn took more than one exchange."""
         return len(self.exchanges) > 1
-
-    @cached_property
-    def exchange(self) -> Exchange | None:
-        """The same as the system sees it. One object for all later turns, so that an adapter can tell what
-        it has put into words before."""
-        if self.answer is None:
-            return None
-        return _exchange(self.asked, self.answer, self.steps, self.turn.session)
 
 
 def gold_history(conversation: Conversation, depth: int) -> tuple[Exchange, ...]:

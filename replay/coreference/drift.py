@@ -199,7 +199,7 @@ class DriftDetector:
     ) -> bool:
         """Return whether both windows hold the same turns, and no own answer differs from its gold answer."""
         recorded = last_of(conversation.turns[: depth - 1], self.window)
-        own = last_of([p for p in played if p.exchange is not None], self.window)
+        own = last_of([p for p in played if p.answer is not None], self.window)
         if any(p.has_follow_ups for p in own):
             return False
         return len(own) == len(recorded) and all(

@@ -15,12 +15,13 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from contextlib import AsyncExitStack
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from secrets import token_hex
+from types import TracebackType
 from typing import Any, Protocol, Self
-from uuid import uuid4
 from weakref import WeakValueDictionary
 
 import msgspec
@@ -238,16 +239,20 @@ class PlaySessions:
         self._play = play
         self._asks = asks
         self._unclosed = partial(unclosed, play)
-        self._about = replace(play.asked_about, user=str(uuid4()))
+        self._about = replace(play.asked_about, user=token_hex(16))
         self._follows_data = play.system.adapter.history == "server" and not play.system.one_session
-        self._stack = AsyncExitStack()
+        self._opened: AbstractAsyncContextManager[Session] | None = None
         self._current: tuple[str, Session] | None = None
 
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(self, *error: object) -> None:
-        await self._stack.__aexit__(*error)  # type: ignore[arg-type]
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        opened, self._opened = self._opened, None
+        if opened is not None:
+            await opened.__aexit__(kind, error, trace)
 
     async def of(self, turn: Turn) -> Session:
         """
@@ -260,7 +265,7 @@ class PlaySessions:
             name, session = self._current
             if name == turn.session or not self._follows_data:
                 return session
-            await self._stack.aclose()
+            await self.__aexit__(None, None, None)
         session = await self._open()
         self._current = turn.session, session
         return session
@@ -270,9 +275,10 @@ class PlaySessions:
         try:
             with attributed_to('system "%s" fails to open conversation "%s"', system.name, self._about.id):
                 opening = open_session(system.adapter, self._about, self._unclosed)
-                session = await self._stack.enter_async_context(opening)
+                session = await opening.__aenter__()
         except AdapterError as error:
             return UnopenedSession(error)
+        self._opened = opening
         return self._asks.watched(system.name, session)
 
 

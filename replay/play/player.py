@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from functools import partial
 from time import perf_counter
@@ -116,40 +115,43 @@ class Player:
         traced = None
         if self._options.traces is not None:
             traced = self._options.traces.of(conversation.id, play.system.name, play.policy_name)
-        async with AsyncExitStack() as stack:
+        if log is not None:
+            log.log_begin(len(conversation.asked_depths))
+        try:
+            async with PlaySessions(play, self._asks, self._options.unclosed) as sessions:
+                for depth in range(len(played) + 1, len(conversation.turns) + 1):
+                    session = await sessions.of(conversation.turns[depth - 1])
+                    # Planned before it is due: comparing histories is not the system's time.
+                    turn = depth, conversation.id
+                    with attributed_to(
+                        'policy "%s" fails at turn %s of conversation "%s"', play.policy_name, *turn
+                    ):
+                        planned = await _plan(play, depth, tuple(played))
+                    if planned.edit == "ended":
+                        await self._sink.write(_skipped(play, depth, planned, self._started_at))
+                        return
+                    due = self._clock() if pacer is None else await pacer.next_due(depth, due, done)
+                    if due is None:
+                        return
+                    if planned.edit == "filtered":
+                        record, done = _skipped(play, depth, planned, self._started_at), due
+                    else:
+                        with attributed_to(
+                            'system "%s" fails at turn %s of conversation "%s"', play.system.name, *turn
+                        ):
+                            record = await self._ask(
+                                play, session, depth, planned, played, has_messages, due, log, traced
+                            )
+                        done = self._clock()
+                    await self._sink.write(record)
+                    if self._asker.breaker.stop is not None:
+                        raise self._asker.breaker.stop
+                    if ends_conversation(record, self._options.on_failure):
+                        return
+                    played.append(played_turn(conversation, record))
+        finally:
             if log is not None:
-                log.log_begin(len(conversation.asked_depths))
-                stack.callback(log.log_end)
-            system = play.system.name
-            sessions = await stack.enter_async_context(PlaySessions(play, self._asks, self._options.unclosed))
-            for depth in range(len(played) + 1, len(conversation.turns) + 1):
-                session = await sessions.of(conversation.turns[depth - 1])
-                # Planned before it is due: comparing histories is not the system's time.
-                turn = depth, conversation.id
-                with attributed_to(
-                    'policy "%s" fails at turn %s of conversation "%s"', play.policy_name, *turn
-                ):
-                    planned = await _plan(play, depth, tuple(played))
-                if planned.edit == "ended":
-                    await self._sink.write(_skipped(play, depth, planned, self._started_at))
-                    return
-                due = self._clock() if pacer is None else await pacer.next_due(depth, due, done)
-                if due is None:
-                    return
-                if planned.edit == "filtered":
-                    record, done = _skipped(play, depth, planned, self._started_at), due
-                else:
-                    with attributed_to('system "%s" fails at turn %s of conversation "%s"', system, *turn):
-                        record = await self._ask(
-                            play, session, depth, planned, played, has_messages, due, log, traced
-                        )
-                    done = self._clock()
-                await self._sink.write(record)
-                if self._asker.breaker.stop is not None:
-                    raise self._asker.breaker.stop
-                if ends_conversation(record, self._options.on_failure):
-                    return
-                played.append(played_turn(conversation, record))
+                log.log_end()
 
     async def _ask(
         self,
@@ -287,8 +289,8 @@ class Player:
 
 async def _plan(play: Play, depth: int, played: Sequence[PlayedTurn]) -> PlannedTurn:
     """Plan the turn at *depth*; where a user worded it in an earlier session, with these words."""
-    user = reacting(play.policy)
     opening = play.begun.opening if play.begun and depth == play.first_depth else None
+    user = None if opening is None else reacting(play.policy)
     if user is None or opening is None:
         return await play.policy.plan(play.conversation, depth, played)
     planned = await user.plan_again(play.conversation, depth, played, opening)

@@ -38,6 +38,23 @@ Keep = Callable[[int, Step], Awaitable[None]]
 class ToolLoop:
     """What a turn's question came to, and all that this took."""
 
+    # Most turns are one ask, and under load each line counts: what all begin with is set here, once.
+    attempts: int = 0
+    asks: int = 0
+    is_resumed: bool = False
+    exchange_start: int = 0
+    """The place of the first step of the exchange under way; 0 in a turn of one."""
+    _first_sent: float | None = None
+    _exchange_asks: int = 0
+    """Asks before the exchange under way."""
+    _exchange_sent: float | None = None
+    _ask: WireTimes | None = None
+    """The last ask, where it ended the turn."""
+    _asking_since: float | None = None
+    _last_attempts: int = 0
+    _server: ServerTimes | None = None
+    """Of the exchange's asks together, where each reply said something."""
+
     def __init__(
         self,
         clock: Callable[[], float],
@@ -50,31 +67,26 @@ class ToolLoop:
         self.outcome: ChatReply | AdapterError
         """Set once it has been asked, or an earlier session had a reply that a user was about to follow
         up."""
-        # Most turns are one ask, and under load each line here counts.
-        self.attempts: int = sum(step.attempts for step in begun) if begun else 0
-        self.asks: int = sum(step.is_reply for step in begun) if begun else 0
         self._clock = clock
         self._prices = prices
         self._keep = keep
         self._steps = list(begun)
+        if begun:
+            self._resume()
+
+    def _resume(self) -> None:
+        """Take up what the steps of an earlier session came to."""
+        self.is_resumed = True
+        self.attempts = sum(step.attempts for step in self._steps)
+        self.asks = sum(step.is_reply for step in self._steps)
         # The time in which nobody was there is left out: the turn goes on as if its last step had just come.
-        self._first_sent = clock() - begun[-1].times_s[1] if begun else None
-        self.is_resumed: bool = bool(begun)
-        self.exchange_start: int = 1 + max(
+        self._first_sent = self._clock() - self._steps[-1].times_s[1]
+        self.exchange_start = 1 + max(
             (n for n, step in enumerate(self._steps) if step.intervention), default=-1
         )
-        """The place of the first step of the exchange under way; 0 in a turn of one."""
         self._exchange_asks = sum(step.is_reply for step in self._steps[: self.exchange_start])
-        """Asks before it."""
-        self._exchange_sent: float | None = None
         if (reply := self.reply_to_follow_up) is not None:
             self.outcome = reply
-        self._ask: WireTimes | None = None
-        """The last ask, where it ended the turn."""
-        self._asking_since: float | None = None
-        self._last_attempts = 0
-        self._server: ServerTimes | None = None
-        """Of the exchange's asks together, where each reply said something."""
 
     async def ask(self, ask: Ask, request: ChatRequest) -> None:
         """Ask once, whatever comes of it."""
@@ -326,12 +338,15 @@ async def converse(
         ResolverError: what a user would say could not be judged.
     """
     user, tools, conversation = reacting(play.policy), play.system.tools, play.conversation
+    if user is None:
+        await loop.run(ask, request, tools, conversation)
+        return ()
     done = list(loop.follow_ups)
     if done:
         request = _request(request, done[-1], loop, play, planned, before)
     if loop.reply_to_follow_up is None:
         await loop.run(ask, request, tools, conversation)
-    while user is not None:
+    while True:
         outcome = loop.outcome
         if isinstance(outcome, AdapterError) and (done or play.system.adapter.history == "server"):
             break

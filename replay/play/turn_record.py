@@ -47,7 +47,7 @@ def turn_record(
     *interventions* those after the first.
     """
     turn = conversation.turns[depth - 1]
-    sessions_back, turns_back = conversation.distance_back(depth)
+    sessions_back, turns_back = conversation.distance_back(depth) if turn.evidence else (None, None)
     return TurnRecord(
         system=system,
         policy=policy,

@@ -166,10 +166,9 @@ async def _replies(
     conversation = Conversation(id=name, turns=(), passages=tuple(passage_of(one) for one in shown))
     replies = []
     for fact in facts:
+        request = ChatRequest(question=fact.standalone, history=(), depth=1)
         async with open_session(system, conversation) as session:
-            replies.append(
-                (await usable_reply(session, ChatRequest(question=fact.standalone, history=(), depth=1))).text
-            )
+            replies.append(usable_reply(await session.ask(request), request).text)
     return replies
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from replay import AdapterError, ChatReply, ChatRequest, Conversation
-from replay.core.asking.retries import ask_within
+from replay.core.asking.retries import Deadlines, ask_within
 from replay.core.settings.plugins import build, load
 from tests.fuzz.replies import check_error, check_reply
 from tests.fuzz.services import Field, Literally, Service
@@ -115,7 +115,7 @@ async def ask(served: Server, *, within_s: float = DEADLINE_S) -> ChatReply | Ad
     async with adapter:
         try:
             async with adapter.session(Conversation(id="c", turns=())) as session:
-                outcome = await ask_within(session, request, within_s)
+                outcome = await ask_within(session, request, Deadlines(within_s))
         except AdapterError as error:
             outcome = error
     return outcome

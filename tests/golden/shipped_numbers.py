@@ -23,7 +23,7 @@ import msgspec
 from replay.core.adapter import Adapter, ChatReply, ChatRequest
 from replay.core.conversation import Conversation
 from replay.core.drift_evidence import Drift, Reading
-from replay.core.history import PlayedTurn, gold_history
+from replay.core.history import PlayedTurn, gold_history, own_history
 from replay.core.record import Timing, TurnRecord, Usage
 from replay.core.settings.plugins import available, build, load
 from replay.coreference.drift import DriftDetector
@@ -203,7 +203,7 @@ def _readings(name: str) -> Content:
     rows: dict[str, dict[str, Any]] = {}
     for at, conversation, depth in questions():
         question = conversation.turns[depth - 1].question
-        own = [one.exchange for one in _played(conversation, depth) if one.exchange]
+        own = own_history(_played(conversation, depth))
         sides = {
             "gold": recorded_document(conversation, depth, window=WINDOW, background=True),
             "own": document_of(conversation, question, own, window=WINDOW, background=True),

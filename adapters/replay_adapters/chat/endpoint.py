@@ -6,8 +6,8 @@ How messages, fields and replies look is the business of what is spoken there.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
@@ -140,9 +140,8 @@ class ChatAdapter(ClientAdapter):
         """A request's parameters become fields of the body, before those of ``extra``."""
         return True
 
-    @asynccontextmanager
-    async def session(self, conversation: Conversation) -> AsyncIterator[Session]:
-        yield ChatSession(self, ChatBody(self._bodies, conversation))
+    def session(self, conversation: Conversation) -> AbstractAsyncContextManager[Session]:
+        return nullcontext(ChatSession(self, ChatBody(self._bodies, conversation)))
 
     async def send(self, body: bytes, request: ChatRequest) -> tuple[ChatReply, str | None]:
         """

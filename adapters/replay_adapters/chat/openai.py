@@ -8,8 +8,8 @@ Chat Completions, which others speak too, are in ``openai_chat``; Responses are 
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from itertools import takewhile
@@ -298,13 +298,10 @@ class OpenAIAdapter(ChatAdapter):
             key=("Authorization", "Bearer "),
         )
 
-    @asynccontextmanager
-    async def session(self, conversation: Conversation) -> AsyncIterator[Session]:
+    def session(self, conversation: Conversation) -> AbstractAsyncContextManager[Session]:
         if self.history == "server":
-            yield StoredSession(self, self._bodies, conversation)
-            return
-        async with super().session(conversation) as session:
-            yield session
+            return nullcontext(StoredSession(self, self._bodies, conversation))
+        return super().session(conversation)
 
     @property
     def takes_seed(self) -> bool:

@@ -143,7 +143,7 @@ class _Server:
             raise BadRequest(f"{self._name} keeps the history itself; use POST {CHAT}")
         async with self._slots, self._idle.borrow(asked.conversation) as session:
             await self._delay()
-            reply = await usable_reply(session, asked.request)
+            reply = usable_reply(await session.ask(asked.request), asked.request)
             number = self._asks[COMPLETIONS]
             if asked.stream:
                 return await self._streamed(request, completion_events(self._name, number, asked, reply))

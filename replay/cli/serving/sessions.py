@@ -114,7 +114,7 @@ class Chat:
         """Return the answer, which is remembered."""
         shown = self.history if self.accepts_history else ()
         request = ChatRequest(question=question, history=shown, depth=len(self.history) + 1)
-        reply = await usable_reply(self.opened.session, request)
+        reply = usable_reply(await self.opened.session.ask(request), request)
         self.history = (*self.history, Exchange(question=question, answer=reply.text))
         self.said += len(question) + len(reply.text)
         return reply

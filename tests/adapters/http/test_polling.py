@@ -18,7 +18,7 @@ from replay import (
     AdapterTimeoutError,
     ChatReply,
 )
-from replay.core.asking.retries import ask_within
+from replay.core.asking.retries import Deadlines, ask_within
 from replay.testing import FAIL, HANG, AdapterContract
 from replay_adapters.http.adapter import HttpAdapter
 from replay_adapters.http.polling import Poll
@@ -133,7 +133,7 @@ async def test_who_asks_for_more_than_the_deadline_is_named_in_the_record() -> N
         ) as session,
     ):
         with pytest.raises(AdapterTimeoutError, match="it had asked to be left alone for 86400 s"):
-            await ask_within(session, FIRST, 0.2)
+            await ask_within(session, FIRST, Deadlines(0.2))
 
 
 async def test_polls_that_fail_one_after_the_other_end_it() -> None:

@@ -11,7 +11,14 @@ from msgspec.structs import replace
 
 from replay import AdapterTimeoutError
 from replay.core.adapter import ChatReply, ChatRequest, HistoryKeeper
-from replay.core.asking.retries import RetryingClient, RetryPolicy, ask_within, open_session, usable_reply
+from replay.core.asking.retries import (
+    Deadlines,
+    RetryingClient,
+    RetryPolicy,
+    ask_within,
+    open_session,
+    usable_reply,
+)
 from replay.core.conversation import Conversation
 from replay.core.errors import AdapterConnectionError, AdapterError, AdapterReplyError
 from replay.core.message import Message, ToolCall
@@ -39,21 +46,21 @@ async def test_an_answer_in_time_is_handed_on_and_leaves_no_timer():
     async def ask(request):
         return REPLY
 
-    assert await ask_within(Asked(ask), REQUEST, 0.01) is REPLY
+    assert await ask_within(Asked(ask), REQUEST, Deadlines(0.01)) is REPLY
     await takes(0.02)  # a timer left behind would cancel this task
 
 
 @in_virtual_time
 async def test_a_late_answer_is_a_timeout_after_which_the_task_goes_on():
     with pytest.raises(AdapterTimeoutError, match=r"within 0\.01 s"):
-        await ask_within(Asked(never), REQUEST, 0.01)
+        await ask_within(Asked(never), REQUEST, Deadlines(0.01))
     assert asyncio.current_task().cancelling() == 0
     await asyncio.sleep(0)
 
 
 @in_virtual_time
 async def test_a_cancelled_ask_is_no_timeout():
-    task = asyncio.create_task(ask_within(Asked(never), REQUEST, 60))
+    task = asyncio.create_task(ask_within(Asked(never), REQUEST, Deadlines(60)))
     await asyncio.sleep(0)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -71,7 +78,7 @@ async def test_who_is_cancelled_when_the_deadline_passes_is_cancelled():
             task.cancel()
             raise
 
-    task = asyncio.create_task(ask_within(Asked(ask), REQUEST, 0.01))
+    task = asyncio.create_task(ask_within(Asked(ask), REQUEST, Deadlines(0.01)))
     with pytest.raises(asyncio.CancelledError):
         await task
 
@@ -86,7 +93,7 @@ async def test_an_answer_that_comes_all_the_same_counts():
         except asyncio.CancelledError:
             return REPLY
 
-    assert await ask_within(Asked(ask), REQUEST, 0.01) is REPLY
+    assert await ask_within(Asked(ask), REQUEST, Deadlines(0.01)) is REPLY
     assert asyncio.current_task().cancelling() == 0
 
 
@@ -94,21 +101,40 @@ async def test_an_answer_that_comes_all_the_same_counts():
 async def test_deadlines_may_lie_within_each_other():
     async with asyncio.timeout(60):
         with pytest.raises(AdapterTimeoutError):
-            await ask_within(Asked(never), REQUEST, 0.01)
+            await ask_within(Asked(never), REQUEST, Deadlines(0.01))
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0.01):
-            await ask_within(Asked(never), REQUEST, 60)
+            await ask_within(Asked(never), REQUEST, Deadlines(60))
 
 
 @in_virtual_time
-async def test_every_ask_has_its_full_time_and_no_more():
+async def test_every_ask_has_its_full_time_and_little_more():
+    deadlines = Deadlines(64)
+
     async def seconds():
         begun = now()
         with pytest.raises(AdapterTimeoutError):
-            await ask_within(Asked(never), REQUEST, 64)
+            await ask_within(Asked(never), REQUEST, deadlines)
         return now() - begun
 
-    assert all(64 <= lasted <= 64.1 for lasted in await asyncio.gather(*(seconds() for _ in range(20))))
+    assert all(64 <= lasted <= 65 for lasted in await asyncio.gather(*(seconds() for _ in range(20))))
+
+
+def test_an_event_loop_that_is_gone_takes_its_timers_with_it():
+    """An ask in a slot whose timer will never end it would wait for ever."""
+    deadlines = Deadlines(0.2)
+
+    async def given_up():
+        task = asyncio.create_task(ask_within(Asked(never), REQUEST, deadlines))
+        await asyncio.sleep(0)
+        task.cancel()
+
+    async def late():
+        with pytest.raises(AdapterTimeoutError):
+            await ask_within(Asked(never), REQUEST, deadlines)
+
+    asyncio.run(given_up())
+    asyncio.run(asyncio.wait_for(late(), 60))
 
 
 TALK = Conversation(id="c", turns=())
@@ -195,32 +221,25 @@ CALLS = ChatReply(
 )
 
 
-async def test_calls_of_tools_are_no_answer_to_somebody_who_runs_none() -> None:
+def test_calls_of_tools_are_no_answer_to_somebody_who_runs_none() -> None:
     keep_secret(KEY)
-
-    class Calling(Jammed):
-        async def ask(self, request: ChatRequest) -> ChatReply:
-            return CALLS if request.question == "Q?" else replace(CALLS, text="Let me see.")
 
     request = ChatRequest(question="Q?", history=(), depth=1)
     with pytest.raises(
         AdapterReplyError, match=r'a call of find_order\(\{"key": "\*\*\*"\}\) in the place'
     ) as caught:
-        await usable_reply(Calling(), request)
+        usable_reply(CALLS, request)
     assert "leave tools out of extra" in str(caught.value)
     assert caught.value.raw == b"raw"
 
-    called = await usable_reply(Calling(), replace(request, runs_tools=True))
+    called = usable_reply(CALLS, replace(request, runs_tools=True))
     assert called.tool_calls[0].arguments == '{"key": "***"}'
-    assert (await usable_reply(Calling(), replace(request, question="Why?"))).text == "Let me see."
+    assert usable_reply(replace(CALLS, text="Let me see."), request).text == "Let me see."
 
 
-async def test_a_key_in_a_step_that_the_system_took_itself_is_hidden() -> None:
+def test_a_key_in_a_step_that_the_system_took_itself_is_hidden() -> None:
     keep_secret(KEY)
 
-    class Telling(Jammed):
-        async def ask(self, request: ChatRequest) -> ChatReply:
-            return ChatReply(text="Yes.", steps=(Message(role="tool", text=KEY, tool_call_id="t1"),))
-
-    reply = await usable_reply(Telling(), ChatRequest(question="Q?", history=(), depth=1))
+    told = ChatReply(text="Yes.", steps=(Message(role="tool", text=KEY, tool_call_id="t1"),))
+    reply = usable_reply(told, ChatRequest(question="Q?", history=(), depth=1))
     assert [step.text for step in reply.steps] == ["***"]
