@@ -30,6 +30,7 @@ def _alive(pid: int) -> bool:
 
 
 STUBBORN = """
+import subprocess
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
 child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(3600)"])
 for _ in asked():
