@@ -181,9 +181,17 @@ def test_the_suite_says_which_recorded_answers_are_no_reference_and_holds_agains
     assert scenario.recorded == RecordedSection()
 
 
-def test_no_file_of_the_suite_holds_what_is_personal(folder):
+@pytest.fixture(scope="module")
+def collected(tmp_path_factory) -> Path:
+    """A folder with a log and its suite, which nobody writes to."""
+    folder = tmp_path_factory.mktemp("collected")
+    write_logs(folder / "shop.jsonl")
     collect(folder)
-    texts = [path.read_text("utf-8") for path in (folder / "suite").iterdir()]
+    return folder
+
+
+def test_no_file_of_the_suite_holds_what_is_personal(collected):
+    texts = [path.read_text("utf-8") for path in (collected / "suite").iterdir()]
     assert len(texts) == 4
     for secret in (
         "48291",
@@ -197,30 +205,27 @@ def test_no_file_of_the_suite_holds_what_is_personal(folder):
         assert [text for text in texts if secret in text] == [], secret
 
 
-def test_the_list_of_what_was_replaced_is_beside_it_and_for_its_owner(folder):
-    collect(folder)
-    listed = folder / "suite-replaced.jsonl"
+def test_the_list_of_what_was_replaced_is_beside_it_and_for_its_owner(collected):
+    listed = collected / "suite-replaced.jsonl"
     assert stat.S_IMODE(listed.stat().st_mode) == 0o600
     was, values = read_replaced(listed)["c0002"]
     assert was == "ann.lee@mail.example"
     assert {value.original for value in values} == {"Ann Lee", "Ann"}
 
 
-def test_the_suite_runs_at_once(folder):
-    collect(folder)
-    done = replay_cli("run", "suite", cwd=folder)
+def test_the_suite_runs_at_once(collected):
+    done = replay_cli("run", "suite", cwd=collected)
     assert done.returncode == 0, done.stderr
     assert "conversations:4" in done.stdout
 
 
-def test_the_report_says_what_was_taken_and_what_not(folder):
-    collect(folder)
-    report = (folder / "suite" / "report.md").read_text("utf-8")
+def test_the_report_says_what_was_taken_and_what_not(collected):
+    report = (collected / "suite" / "report.md").read_text("utf-8")
     assert "4 of 6 conversations were taken, with 7 turns; seed 0." in report
     assert re.search(r"\| `c0003` \| 3 \| 2 \| \d+ \| feedback in the log \|", report)
     assert "- 1: near-duplicates of another one" in report
     assert "- 1: not in English, of which names can be told" in report
-    assert "4 of 6 conversations were taken" in (folder / "suite" / "report.txt").read_text("utf-8")
+    assert "4 of 6 conversations were taken" in (collected / "suite" / "report.txt").read_text("utf-8")
 
 
 def test_the_same_seed_writes_the_same_bytes(folder):
