@@ -173,10 +173,7 @@ def test_the_suite_says_which_recorded_answers_are_no_reference_and_holds_agains
     metadata = [one.get("metadata", {}) for one in collect(folder)]
     keys = ("bad_answers", "bad_conversation")
     said = [{key: one[key] for key in keys if key in one} for one in metadata]
-    assert [one for one in said if one] == [
-        {"bad_conversation": "feedback in the log"},
-        {"bad_answers": [1]},
-    ]
+    assert [one for one in said if one] == [{"bad_conversation": "feedback in the log"}, {"bad_answers": [1]}]
     scenario = load_scenario(str(folder / "suite")).scenario
     assert scenario.recorded == RecordedSection()
 

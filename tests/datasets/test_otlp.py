@@ -204,15 +204,9 @@ def test_a_bare_text_is_a_message(tmp_path):
 @pytest.mark.parametrize(
     ("sent", "message"),
     [
-        (
-            [{"role": "critic", "content": "Hm."}],
-            '[0].role: "critic" is not a role that is known',
-        ),
+        ([{"role": "critic", "content": "Hm."}], '[0].role: "critic" is not a role that is known'),
         ([{"role": 3}], "[0]: holds neither messages nor a text (found: role)"),
-        (
-            [{"role": "user", "parts": [{"type": "text"}]}],
-            "[0].content[0]: is a text part without a text",
-        ),
+        ([{"role": "user", "parts": [{"type": "text"}]}], "[0].content[0]: is a text part without a text"),
         (
             [WHO, {"role": "assistant", "parts": [{"type": "tool_call"}]}],
             "[1].content[0]: is a call of a tool without its name",

@@ -69,8 +69,7 @@ class TestStreaming:
     def test_a_large_file_is_never_held_in_memory(self, tmp_path):
         path = tmp_path / "large.jsonl"
         write_native(
-            (Conversation(id=str(n), turns=(Turn(id="t", question="Who?" * 2500),)) for n in range(500)),
-            path,
+            (Conversation(id=str(n), turns=(Turn(id="t", question="Who?" * 2500),)) for n in range(500)), path
         )
         tracemalloc.start()
         try:

@@ -8,14 +8,7 @@ import pytest
 from aiohttp import web
 from msgspec.structs import replace
 
-from replay import (
-    ChatReply,
-    ChatRequest,
-    Conversation,
-    Exchange,
-    Passage,
-    Usage,
-)
+from replay import ChatReply, ChatRequest, Conversation, Exchange, Passage, Usage
 from tests.adapters.chat.speaking import MESSAGE_START, MESSAGE_STOP, named, spoken
 from tests.adapters.servers import event
 

@@ -30,10 +30,7 @@ TALK = Conversation(
 )
 REQUEST = ChatRequest(
     question="And then?",
-    history=(
-        Exchange(question="Who?", answer="Mira."),
-        Exchange(question="Unanswered?", answer=" "),
-    ),
+    history=(Exchange(question="Who?", answer="Mira."), Exchange(question="Unanswered?", answer=" ")),
     depth=3,
 )
 

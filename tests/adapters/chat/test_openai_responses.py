@@ -7,14 +7,7 @@ from typing import Any
 from aiohttp import web
 from msgspec.structs import replace
 
-from replay import (
-    ChatReply,
-    ChatRequest,
-    Conversation,
-    Exchange,
-    TokenLogprobs,
-    Usage,
-)
+from replay import ChatReply, ChatRequest, Conversation, Exchange, TokenLogprobs, Usage
 from tests.adapters.chat.speaking import RESPONSE_START, named, response, spoken
 from tests.adapters.servers import event
 from tests.data_tables import from_table

@@ -22,13 +22,7 @@ from replay import (
 from replay_adapters.chat.openai import OpenAIAdapter
 from tests.adapters.asking import reply_of
 from tests.adapters.chat.speaking import spoken
-from tests.adapters.servers import (
-    answering,
-    delta,
-    event,
-    http,
-    playing,
-)
+from tests.adapters.servers import answering, delta, event, http, playing
 from tests.waiting import PATIENCE_S, takes
 
 DONE = event("[DONE]")

@@ -7,12 +7,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from replay import (
-    AdapterRefusedError,
-    AdapterReplyError,
-    ChatReply,
-    Passage,
-)
+from replay import AdapterRefusedError, AdapterReplyError, ChatReply, Passage
 from replay.testing import entered
 from replay_adapters.http.rasa import RasaAdapter
 from tests.adapters.asking import EMPTY, FIRST, exchange

@@ -12,14 +12,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from replay import (
-    AdapterReplyError,
-    ChatReply,
-    ChatRequest,
-    Conversation,
-    Exchange,
-    Passage,
-)
+from replay import AdapterReplyError, ChatReply, ChatRequest, Conversation, Exchange, Passage
 from replay.testing import FAIL, HANG, AdapterContract, entered
 from replay_adapters.chat.streamed_answer import token_gaps_100us
 from replay_adapters.http.websocket import WebSocketAdapter

@@ -12,9 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from replay import (
-    AdapterConnectionError,
-)
+from replay import AdapterConnectionError
 from replay.testing import entered
 from replay_adapters.local.command import CommandAdapter
 from tests.adapters.local.test_command import REQUEST, TALK, _adapter, _asking

@@ -35,10 +35,7 @@ def _talk(*texts: str) -> Conversation:
 
 
 async def _ask(
-    question: str,
-    *history: tuple[str, str],
-    talk: Conversation | None = None,
-    **options: Any,
+    question: str, *history: tuple[str, str], talk: Conversation | None = None, **options: Any
 ) -> ChatReply:
     exchanges = tuple(Exchange(question=asked, answer=answer) for asked, answer in history)
     async with ExtractiveAdapter(**options).session(talk or _talk(*TEXTS)) as session:

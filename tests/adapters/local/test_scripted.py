@@ -9,22 +9,10 @@ from typing import Any
 
 import pytest
 
-from replay import (
-    CANNOT_ANSWER,
-    AdapterError,
-    AdapterReplyError,
-    ChatRequest,
-    Conversation,
-    Passage,
-    Turn,
-)
+from replay import CANNOT_ANSWER, AdapterError, AdapterReplyError, ChatRequest, Conversation, Passage, Turn
 from replay.core.settings.plugins import build
 from replay.testing import AdapterContract
-from replay_adapters.local.scripted import (
-    ScriptedAdapter,
-    ScriptedAnswer,
-    ScriptedFault,
-)
+from replay_adapters.local.scripted import ScriptedAdapter, ScriptedAnswer, ScriptedFault
 from tests.data_tables import from_table
 
 HARBOURS = {f"harbour-{n}": [f"harbour-{n}!"] * 3 for n in range(1, 21)}
@@ -58,11 +46,7 @@ class TestWithFaults(AdapterContract):
 
 
 GOLD = Conversation(
-    id="c",
-    turns=(
-        Turn(id="1", question="A?", gold_answers=("A.", "Other.")),
-        Turn(id="2", question="B?"),
-    ),
+    id="c", turns=(Turn(id="1", question="A?", gold_answers=("A.", "Other.")), Turn(id="2", question="B?"))
 )
 
 

@@ -52,16 +52,8 @@ UNNAMED = 'the standalone form says "{word}" for something that only the convers
         ("And the mill?", "Who built the mill?", None),
         ("Who built the bridge?", "who built the bridge ?", "that was asked before"),
         ("Is it?", "Is it?", UNNAMED.format(word="it")),
-        (
-            "How?",
-            "How large is it?",
-            UNNAMED.format(word="it"),
-        ),
-        (
-            "Its price?",
-            "What is its price?",
-            UNNAMED.format(word="its"),
-        ),
+        ("How?", "How large is it?", UNNAMED.format(word="it")),
+        ("Its price?", "What is its price?", UNNAMED.format(word="its")),
         ("And its doors?", "When did the mill open its doors?", None),
         ("What?", "What is there?", "the standalone form names nothing"),
         ("Why\nso?", "Why is the mill old?", "the question is no single line"),

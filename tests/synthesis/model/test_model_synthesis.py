@@ -8,11 +8,7 @@ import pytest
 
 from replay.core.conversation import CANNOT_ANSWER
 from replay.core.errors import InputError, RunStoppedError
-from replay.synthesis.model.synthesize import (
-    ModelSettings,
-    estimate_model_synthesis,
-    synthesize_with_model,
-)
+from replay.synthesis.model.synthesize import ModelSettings, estimate_model_synthesis, synthesize_with_model
 from replay.synthesis.synthesis_settings import Shares
 from tests.synthesis.model.model_server import SENTENCES, model_server, write_documents
 
