@@ -31,6 +31,7 @@ from replay.runs.launch import load_scenario
 from replay.scenario.sections import RecordedSection
 from tests.cli.command import replay_cli
 from tests.collecting.logs import log, write_logs
+from tests.data_tables import from_table
 
 
 def talk(*texts: str, id: str = "a", **metadata: object) -> Conversation:
@@ -242,24 +243,7 @@ def test_other_languages_shorter_ones_and_ones_own_rules(folder):
     assert "Marlow" not in text
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("shop.jsonl",), "name log files and --out SUITE, or --review SUITE"),
-        (("shop.jsonl", "--review", "x"), "--review takes a suite that is there"),
-        (("--review", "x"), '"x" has no conversations.jsonl'),
-        (("shop.jsonl", "--out", "."), '"." is there already'),
-        (
-            ("shop.jsonl", "--out", "s", "--replaced", "s/list.jsonl"),
-            "is in the suite, which others will read",
-        ),
-        (("shop.jsonl", "--out", "s", "--replaced", "shop.jsonl"), "is there already"),
-        (
-            ("shop.jsonl", "--out", "s", "--min-turns", "9"),
-            "there is nothing to take: 6 conversations were read",
-        ),
-    ],
-)
+@from_table
 def test_what_cannot_be_is_refused_and_nothing_written(folder, arguments, message):
     done = replay_cli("collect", *arguments, cwd=folder)
     assert done.returncode == 2
