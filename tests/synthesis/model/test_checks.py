@@ -57,6 +57,9 @@ UNNAMED = 'the standalone form says "{word}" for something that only the convers
         ("And its doors?", "When did the mill open its doors?", None),
         ("What?", "What is there?", "the standalone form names nothing"),
         ("Why\nso?", "Why is the mill old?", "the question is no single line"),
+        ("The mill", "The mill", "the standalone form ends without a question mark"),
+        (" ", "Who built the mill?", "the question is empty"),
+        ("Can I help? As an AI, no", "Can I help?", "the question refuses; it must ask"),
         ("Why " * 31, "Why is the mill old?", "the question is longer than 30 words"),
     ],
 )
