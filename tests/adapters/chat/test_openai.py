@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -9,7 +10,6 @@ from aiohttp import web
 
 from replay import (
     AdapterRefusedError,
-    ChatReply,
     ChatRequest,
     Conversation,
     Exchange,
@@ -19,7 +19,7 @@ from replay import (
 )
 from replay_adapters.chat.openai import OpenAIAdapter
 from tests.adapters.asking import exchange, reply_of
-from tests.adapters.chat.speaking import WHOLE, adapter_of, spoken
+from tests.adapters.chat.speaking import WHOLE, adapter_of, told
 from tests.adapters.servers import answering, completion
 
 TALK = Conversation(
@@ -33,12 +33,7 @@ REQUEST = ChatRequest(
     history=(Exchange(question="Who?", answer="Mira."), Exchange(question="Unanswered?", answer=" ")),
     depth=3,
 )
-
-
-async def _ask(answer: Any, **settings: Any) -> tuple[ChatReply, web.Request, Any]:
-    """The reply to REQUEST, with what the server was sent."""
-    reply, sent = await spoken("chat", answer, REQUEST, talk=TALK, **settings)
-    return reply, sent.request, sent.body
+_ask = partial(told, "chat", request=REQUEST, talk=TALK)
 
 
 async def test_it_sends_system_history_and_question_and_leaves_out_what_was_not_answered() -> None:

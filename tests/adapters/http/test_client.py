@@ -130,7 +130,7 @@ async def test_the_limit_counts_what_is_unpacked() -> None:
     assert isinstance(error, AdapterReplyError)
 
 
-@pytest.mark.parametrize("status", [400, 404, 499])
+@pytest.mark.parametrize("status", [400, 404, 413, 499])
 async def test_a_client_error_is_a_refusal_for_good(status: int) -> None:
     error = await _failure(playing(http(b'{"error": "because"}', status=f"{status} No")))
 
