@@ -115,13 +115,6 @@ async def test_a_fault_strikes_where_all_its_conditions_hold(fault: dict[str, An
         assert " ".join(answers).replace("refused", "x") == expected
 
 
-async def test_a_hanging_ask_ends_with_the_callers_deadline() -> None:
-    async with ScriptedAdapter(faults=[ScriptedFault(kind="hang")]).session(GOLD) as session:
-        with pytest.raises(TimeoutError):
-            async with asyncio.timeout(0.005):
-                await session.ask(_at(1))
-
-
 async def test_delays_depend_on_the_seed_and_the_turn_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     slept: list[float] = []
 
