@@ -99,10 +99,7 @@ async def test_the_credentials_can_be_sent_in_the_form() -> None:
         await _ask(adapter)
 
     assert service.asked == [
-        (
-            None,
-            {"grant_type": "client_credentials", "client_id": "bot-12345", "client_secret": SECRET},
-        )
+        (None, {"grant_type": "client_credentials", "client_id": "bot-12345", "client_secret": SECRET})
     ]
 
 
