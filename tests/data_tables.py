@@ -2,8 +2,8 @@
 Tables of examples that lie beside the tests: ``tables.toml`` in each room's folder.
 
 A test's table is named for its file and for the test. It has the names of the test's arguments, and a row for
-each example; what a row lacks at its end is None. What TOML has as an array is a list, but for those arguments
-that ``arrays`` names: a letter for each depth, "t" for a tuple and "l" for a list.
+each example; what a row lacks at its end is None. What TOML has as an array is a list, but for arguments that
+``arrays`` names: a letter for each depth, "t" for a tuple and "l" for a list.
 """
 
 from __future__ import annotations
