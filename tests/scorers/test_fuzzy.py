@@ -105,14 +105,6 @@ def test_a_threshold_that_is_no_share_is_refused(threshold):
         fuzzy(threshold=threshold)
 
 
-def test_the_signature_names_the_threshold():
-    assert fuzzy().signature == "fuzzy:partial+ends+squad+facts+max|threshold:0.8|declining:default"
-    assert (
-        fuzzy(threshold=None).signature
-        == "fuzzy:partial+ends+squad+facts+max|threshold:none|declining:default"
-    )
-
-
 LOREM = " ".join(f"word{n}" for n in range(10_000))
 
 

@@ -49,13 +49,6 @@ async def test_lists_are_counted_by_us_whatever_the_judge_says():
     assert opinion.evidence["reported"] == {"recall": 1.0, "common_claim_count": 9}
 
 
-async def test_json_is_found_in_prose_and_fences():
-    text = f"Let me see {{thinking}}.\n```json\n{json.dumps(CLAIMS, indent=1)}\n```\nHope that helps!"
-    opinion = await ClaimsJudge().opinion(case(2), RecordingAsk(always(text)))
-
-    assert opinion.values["recall"] == 0.5
-
-
 async def test_a_broken_reply_is_shown_to_the_judge_with_the_error():
     replies = iter(['{"golden_claims": ["A"', '{"golden_claims": "A"}', json.dumps(CLAIMS)])
     ask = RecordingAsk(lambda step, prompt: ChatReply(text=next(replies)))
@@ -77,14 +70,6 @@ async def test_after_the_last_try_the_turn_is_unscored():
 
     assert len(ask.asked) == 2
     assert set(opinion.values.values()) == {Unscored(reason="the judge's claims can't be read as JSON")}
-
-
-async def test_without_golden_claims_there_is_no_score():
-    empty = {"golden_claims": [], "candidate_claims": ["A"], "common_claims": []}
-    opinion = await ClaimsJudge().opinion(case(2), RecordingAsk(always(json.dumps(empty))))
-
-    assert set(opinion.values.values()) == {Unscored(reason="no claims in the gold answer")}
-    assert ClaimsJudge().why_not(case(3)) == Unscored(reason="no claims in the gold answer")
 
 
 def test_a_format_is_sent_as_the_endpoint_wants_it():
@@ -136,27 +121,28 @@ async def test_a_reply_of_another_shape_is_told_to_the_judge(found, problem):
     assert steps == ["claims", "claims.retry"]
 
 
+def listed(golden: int, candidate: int, common: int) -> str:
+    counts = {"golden": golden, "candidate": candidate, "common": common}
+    return json.dumps({f"{name}_claims": [f"c{n}" for n in range(count)] for name, count in counts.items()})
+
+
 @pytest.mark.parametrize(
-    ("golden", "candidate", "common", "clamped"),
-    [(2, 2, 2, False), (2, 3, 2, False), (2, 1, 2, True), (1, 3, 2, True)],
+    ("counts", "clamped"),
+    [((2, 2, 2), False), ((2, 3, 2), False), ((2, 1, 2), True), ((1, 3, 2), True)],
 )
-async def test_more_common_claims_than_an_answer_makes_are_kept_as_a_sign(golden, candidate, common, clamped):
-    lists = {
-        "golden_claims": [f"c{n}" for n in range(golden)],
-        "candidate_claims": [f"c{n}" for n in range(candidate)],
-        "common_claims": [f"c{n}" for n in range(common)],
-    }
-    opinion = await ClaimsJudge().opinion(case(2), RecordingAsk(always(json.dumps(lists))))
+async def test_more_common_claims_than_an_answer_makes_are_kept_as_a_sign(counts, clamped):
+    opinion = await ClaimsJudge().opinion(case(2), RecordingAsk(always(listed(*counts))))
 
     assert opinion.evidence["clamped"] is clamped
 
 
-async def test_an_answer_without_claims_scores_0_and_is_flagged():
-    silent = {"golden_claims": ["A"], "candidate_claims": [], "common_claims": []}
-    opinion = await ClaimsJudge().opinion(case(2), RecordingAsk(always(json.dumps(silent))))
+async def test_an_answer_without_claims_scores_0_and_is_flagged_and_without_golden_ones_there_is_no_score():
+    opinion = await ClaimsJudge().opinion(case(2), RecordingAsk(always(listed(1, 0, 0))))
+    assert (opinion.values, opinion.flags) == ({"recall": 0, "precision": 0, "f1": 0}, (NO_CANDIDATE,))
 
-    assert opinion.values == {"recall": 0, "precision": 0, "f1": 0}
-    assert opinion.flags == (NO_CANDIDATE,)
+    opinion = await ClaimsJudge().opinion(case(2), RecordingAsk(always(listed(0, 1, 0))))
+    assert set(opinion.values.values()) == {Unscored(reason="no claims in the gold answer")}
+    assert ClaimsJudge().why_not(case(3)) == Unscored(reason="no claims in the gold answer")
 
 
 async def test_what_a_judge_made_of_the_lists_is_flagged_as_often_as_it_did():
