@@ -208,14 +208,8 @@ def test_a_claim_listed_twice_counts_once():
 def test_a_list_and_an_object_that_numbers_claims_are_read_alike():
     """The framework's own prompt shows its judge objects such as {"1": ...}."""
     assert claims_in(["A", "B"]) == claims_in({"1": "A", "2": "B"}) == ["A", "B"]
-    for value, problem in (
-        ("A", "is not a list"),
-        (None, "is not a list"),
-        (["A", 5], "holds something that is not a text: 5"),
-        ({"1": ["A"]}, r"holds something that is not a text: \['A'\]"),
-    ):
-        with pytest.raises(ValueError, match=problem):
-            claims_in(value)
+    with pytest.raises(ValueError, match=r"holds something that is not a text: \['A'\]"):
+        claims_in({"1": ["A"]})
 
 
 def test_a_common_claim_is_looked_for_in_both_lists_whatever_its_case_spaces_and_full_stop():

@@ -13,6 +13,7 @@ from replay.core.errors import InputError
 from replay.results.run import Run
 from replay.study.presets.drift_results import DriftQuestion
 from tests.study.presets.people import (
+    POLICIES,
     SYSTEMS,
     TELLTALE,
     animal_run,
@@ -29,7 +30,7 @@ SCREEN = "One question, two conversations"
 @pytest.fixture(scope="module")
 def zebra_alone(tmp_path_factory):
     """With no more questions than the server takes from one hand at once."""
-    return animal_run(tmp_path_factory.mktemp("runs"), systems=SYSTEMS[:1])
+    return animal_run(tmp_path_factory.mktemp("runs"), systems=SYSTEMS[:1], policies=POLICIES[1:])
 
 
 def block(text: str, heading: str) -> str:

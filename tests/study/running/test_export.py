@@ -183,9 +183,10 @@ def test_who_withdrew_is_nowhere(rated, tmp_path):
 
 def test_several_runs_become_one_with_all_their_scores(tmp_path):
     """Both systems are called alike, so that the study calls them by their runs."""
-    first = animal_run(tmp_path, systems=SYSTEMS[:1], policies=POLICIES[:2], name="before")
+    small = {"policies": POLICIES[:2], "conversations": 1}
+    first = animal_run(tmp_path, systems=SYSTEMS[:1], name="before", **small)
     second = [{**SYSTEMS[1], "name": "zebra"}]
-    animal_run(tmp_path, systems=second, policies=POLICIES[:2], name="after")
+    animal_run(tmp_path, systems=second, name="after", **small)
     text = f"name: two\npreset: {{rating: {{answers: 8}}}}\nruns: [before, after]\n{RATERS}"
     database = begun(text, tmp_path)
     asyncio.run(rate(database))
