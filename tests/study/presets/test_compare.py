@@ -220,12 +220,16 @@ async def test_whole_conversations_are_compared(heron, tmp_path):
     assert len(results.records) == 60
 
 
-async def test_two_runs_of_one_system_are_compared_as_systems(heron, tmp_path):
+@pytest.fixture
+def changed_zebra(tmp_path):
     """The same conversations, answered by another version of a system."""
-    shutil.copytree(heron, tmp_path / "before")
     changed = {"name": "zebra", "adapter": "extractive", "settings": {"history_weight": 4.0}}
-    after = animal_run(tmp_path, systems=[changed], policies=POLICIES[1:2], name="after", conversations=1)
-    runs = ["before", str(after)]
+    return animal_run(tmp_path, systems=[changed], policies=POLICIES[1:2], name="after", conversations=1)
+
+
+async def test_two_runs_of_one_system_are_compared_as_systems(heron, changed_zebra, tmp_path):
+    shutil.copytree(heron, tmp_path / "before")
+    runs = ["before", str(changed_zebra)]
     text = study_text("compare", runs, "systems: [zebra (before), zebra (after)]", "comparisons: 3")
     async with served(begun(text, tmp_path)) as study:
         await work(study, 1, longer)
