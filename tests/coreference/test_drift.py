@@ -16,6 +16,7 @@ from replay.coreference.reading.verdict import HARD_VERSION, STRICT_VERSION
 from replay.coreference.service.service import CoreferenceService, ResolverChoice
 from replay.coreference.service.worker_pool import WorkerPool
 from replay.scenario.sections import DriftSection
+from tests.data_tables import from_table
 from tests.samples import ALICE, SINGER, conversation, detector
 
 pytestmark = pytest.mark.usefixtures("code_runs")
@@ -198,18 +199,7 @@ class GermanOnly(Foreign):
     languages = frozenset({"de"})
 
 
-@pytest.mark.parametrize(
-    ("resolver", "mode", "refused"),
-    [
-        ("Foreign", "strict", "de"),
-        ("Foreign", "hard", "de"),
-        # The published program minds no language.
-        ("Foreign", "evalconvqa", ""),
-        ("Polyglot", "strict", ""),
-        ("GermanOnly", "strict", "en"),
-        ("GermanOnly", "evalconvqa", "en"),
-    ],
-)
+@from_table
 async def test_a_resolver_may_say_which_languages_it_reads(resolver, mode, refused):
     choice = ResolverChoice(name=f"{__file__}:{resolver}", settings={}, folder=Path())
     async with CoreferenceService(choice, workers=0) as service:

@@ -37,6 +37,7 @@ from replay.scorers.judges.items import (
 from replay.scorers.judges.judge import RECORDED
 from replay.scorers.scorer import Unscored
 from replay.testing import JudgeContract, RecordingAsk, always
+from tests.data_tables import from_table
 from tests.scorers.judges.named import NAMED, PARCEL, turn_case, whole_case
 from tests.scorers.judges.samples import judge as judge_panel, panel
 from tests.scorers.judges.servers import judge_server
@@ -202,18 +203,7 @@ async def test_where_the_judge_gives_no_verdict_at_all_there_is_no_number():
     assert opinion.values == {"": NO_VERDICT}
 
 
-@pytest.mark.parametrize(
-    ("quote", "texts", "found"),
-    [
-        ("on Monday", ["It left ON  monday!"], True),
-        ("It left ... Monday", ["It left on Monday."], True),
-        ("It left [...] Tuesday", ["It left on Monday."], False),
-        ("北京", ["中国的首都是北京。"], True),
-        ("on", ["It came.", "on"], True),
-        ("...", ["..."], False),
-        ("left came", ["It left.", "It came."], False),
-    ],
-)
+@from_table
 def test_a_quote_occurs_word_by_word(quote, texts, found):
     assert occurs(quote, texts) is found
 

@@ -30,6 +30,7 @@ from replay.scorers.judges.prompt import VARIABLES, case_variables, dialogue_fac
 from replay.scorers.judges.yes_no import NO_GOAL, SAYS_BOTH, UNREADABLE, CorrectnessJudge, GoalReachedJudge
 from replay.scorers.scorer import Unscored
 from replay.testing import JudgeContract, RecordingAsk, always
+from tests.data_tables import from_table
 from tests.scorers.judges.samples import ANSWERS, TALK, case, records
 
 CLAIMS = {"golden_claims": ["A", "B"], "candidate_claims": ["A", "C", "D"], "common_claims": ["A"]}
@@ -288,21 +289,7 @@ def test_what_has_no_second_answer_or_the_same_one_is_not_asked_about():
     assert judge.why_not(case(2, "A.", "Another one.")) is None
 
 
-@pytest.mark.parametrize(
-    ("reply", "choice"),
-    [
-        ("A", "a"),
-        ("**B**.", "b"),
-        ("Answer A", "a"),
-        ("The first has the year.\n\nTIE", "tie"),
-        ("Verdict: [[B]]", "b"),
-        ("My verdict is A, since B lacks the year.", "a"),
-        ("[[Tie]]", "tie"),
-        ("A is better than B in some ways.", None),
-        ("Neither of them can be judged here.", None),
-        ("", None),
-    ],
-)
+@from_table
 def test_the_choice_is_the_last_line_or_behind_a_label(reply, choice):
     assert read_choice(reply) == choice
 

@@ -25,38 +25,10 @@ from replay.scorers.judges.reading import (
     says_both,
     weighted_rating,
 )
+from tests.data_tables import from_table
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("Yes", True),
-        ("yes.", True),
-        ("**No**", False),
-        ("The answer is: NO, since the year differs. Yes?", False),
-        ("Yesterday I noticed nothing.", None),
-        ("Correct.", None),
-        ("There is no doubt: yes", True),
-        ("There is no doubt that it is right.", None),
-        ("No doubt, it is right.", None),
-        ("No mistake here. Yes", True),
-        ("I'd say yes, no question", True),
-        ("Yes both say 1987", True),
-        ("No because the year differs", False),
-        ("No the year differs", False),
-        ("No (wrong year)", False),
-        ("no\nbecause", False),
-        ("<answer>no</answer>", False),
-        ("Nobody said so.", None),
-        ("Yes or no? No.", False),
-        ("I can't say yes or no.", None),
-        ("Yes/No", None),
-        ("It's not a yes.", None),
-        ("I wouldn't say yes.", None),
-        ("It is not correct, no.", False),
-        ("", None),
-    ],
-)
+@from_table
 def test_the_first_yes_or_no_that_is_an_answer_counts(text, said):
     assert read_yes_no(text) is said
 
@@ -66,40 +38,7 @@ def test_both_words_are_found_in_whatever_sense():
     assert not says_both("Yes, yes; nobody noticed.")
 
 
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ("4", 4),
-        (" 5\n", 5),
-        ("- Naturalness: 3", 3),
-        ("Naturalness: 3\nThere are 2 mistakes.", 3),
-        ("**Score:** 2", 2),
-        ('{"score": 4, "of": 5}', 4),
-        ("4/5", 4),
-        ("4 out of 5, all in all", 4),
-        ("4/5, and 4 out of 5 again", 4),
-        ("4/5 or 3/5", None),
-        ("4, I mean 4.0", 4),
-        ("1", 1),
-        ("5", 5),
-        ("0.5", None),
-        ("Grade = 2", 2),
-        ("score: 6", None),
-        ("score: 0", 0),
-        ("score: 5, no, score: 3", 3),
-        ("the score is [3]", 3),
-        ("I'd say 4.5", 4.5),
-        ("On a scale of 1 to 5, I give it 4.", None),
-        ("My rating is 4 on a scale from 1 to 5", 4),
-        ("0", 0),
-        ("6", None),
-        ("-2", None),
-        ("It has 3 parts and 4 ideas", None),
-        ("good", None),
-        ("top10", None),
-        ("", None),
-    ],
-)
+@from_table
 def test_a_rating_is_read_only_where_it_is_clear(text, value):
     read = read_rating(text, 1, 5, label="naturalness")
 
@@ -108,28 +47,7 @@ def test_a_rating_is_read_only_where_it_is_clear(text, value):
         assert text[read.start :].startswith(f"{value:g}")
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ('{"reason": "x", "verdict": 1}', True),
-        ('Sure!\n```json\n{"verdict": 0}\n```', False),
-        ('{"verdict": "contradicting"}', False),
-        ('{"verdict": true}', True),
-        ("Verdict: 1", True),
-        ("First I thought verdict: 1, but the verdict is 0.", False),
-        ("0", False),
-        ("**1**", True),
-        ("Factually matching.", True),
-        ('{"verdict": 2}', None),
-        ('{"verdict": null}', None),
-        ("I can't tell.", None),
-        ("verdict - factually contradicting", False),
-        ("VERDICT: True", True),
-        ('{"verdict": "Factually Matching"}', True),
-        ('{"other": 1} verdict = 0', False),
-        ("false", False),
-    ],
-)
+@from_table
 def test_a_factual_verdict(text, said):
     assert read_match(text) is said
 

@@ -19,6 +19,7 @@ from replay.datasets.native import write_native
 from replay.runs.launch import run_async
 from replay.scenario.reading import parse_scenario
 from replay.study.tasks import Task
+from tests.data_tables import from_table
 from tests.study.serving import Browser, Served, begun, served
 from tests.study.talks import ask
 
@@ -307,17 +308,7 @@ async def test_each_topic_has_every_system_equally_often_and_nobody_asks_about_a
         assert set(about.values()) == {1}
 
 
-@pytest.mark.parametrize(
-    ("settings", "wrong"),
-    [
-        ({"raters": "3", "settings": "conversations: 2"}, "raters: 3 can't have 4 conversations about each"),
-        ({"raters": "2"}, "raters: 2 are too few for 2 to validate"),
-        ({"settings": "conversations: 1, topics: 5"}, "data: 1 conversation has a passage"),
-        ({"turns": "fewest_turns: 13"}, "fewest_turns: 13 is more than most_turns, 12"),
-        ({"settings": "validators: -1"}, "validators: -1 is not within 0 to 100"),
-        ({"settings": "declining: ['(']"}, "declining"),
-    ],
-)
+@from_table
 def test_a_study_that_can_t_be_done_is_refused_when_it_begins(tmp_path, settings, wrong):
     with pytest.raises(ReplayError, match=wrong):
         convqa_study(tmp_path, **settings)

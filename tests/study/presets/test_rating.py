@@ -14,6 +14,7 @@ from replay.core.errors import InputError, ReplayError
 from replay.results.run import Run
 from replay.statistics.rater_agreement import cohen
 from replay.study.presets.run_turns import draw_turns
+from tests.data_tables import from_table
 from tests.study.presets.people import TELLTALE, study_text, work
 from tests.study.serving import begun, served
 
@@ -261,20 +262,7 @@ async def test_runs_are_told_apart_and_needed_no_more_once_the_study_has_begun(h
     )
 
 
-@pytest.mark.parametrize(
-    ("settings", "error"),
-    [
-        (("adjudicate: true",), "nobody is left to, since everybody rates every answer; name an adjudicator"),
-        (("adjudicate: true", "adjudicator: dan"), r'nobody is called "dan" \(raters: ann, ben\)'),
-        (("adjudicator: ann",), "adjudicator: has nothing to do without adjudicate: true"),
-        (("criteria: {}",), "criteria: there are none"),
-        (("criteria: {Good one: {question: Is it good}}",), '"Good one" can\'t name a criterion'),
-        (("criteria: {good: {question: Is it good, scale: {1: fine}}}",), "has 1 numbers; two to nine"),
-        (("criteria: {good: {question: Is it good, scales: {1: x}}}",), '"scales" is not a setting here'),
-        (("criteria: {good: {question: Is it good, scale: {0: no, 1: yes}}}",), "criteria.good.scale"),
-        (("stratify: [turn]",), "stratify"),
-    ],
-)
+@from_table
 def test_settings_that_can_not_be_kept_are_told(heron, tmp_path, settings, error):
     with pytest.raises(InputError, match=error):
         begun(study_text("rating", [heron], *settings), tmp_path)

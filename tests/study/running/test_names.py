@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
 import yaml
 
 from replay.study.running.start import check_unchanged, open_study
 from replay.study.running.study_file import parse_study, without_names
+from tests.data_tables import from_table
 from tests.study.serving import begun
 
 
-@pytest.mark.parametrize(
-    "raters",
-    [
-        "[Quixley, Ben]",
-        "\n  - Quixley\n  - Ben",
-        "\n- Quixley\n- 'Ben'",
-        "[Quixley,\n  Ben] # two",
-        '["Quixley"]',
-        "[Ben]  # and Quixley, who comes later",
-    ],
-)
+@from_table
 def test_names_are_taken_out_and_all_else_stays(raters):
     text = f"# For Ms Quixley\nname: Quixley Hall\nraters: {raters}\nseed: 3\n"
     kept = without_names(text)
