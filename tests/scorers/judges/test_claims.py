@@ -25,19 +25,9 @@ from replay.scorers.judges.claims import (
     unsupported_claims,
 )
 from replay.scorers.scorer import Unscored
-from replay.testing import JudgeContract, RecordingAsk, always
+from replay.testing import RecordingAsk, always
 from tests.scorers.judges.samples import case
-from tests.scorers.judges.test_kinds import CLAIMS
-
-
-class TestClaims(JudgeContract):
-    @pytest.fixture
-    def judge(self):
-        return ClaimsJudge()
-
-    @pytest.fixture
-    def good(self):
-        return always(json.dumps(CLAIMS))
+from tests.scorers.judges.test_contract import CLAIMS
 
 
 async def test_lists_are_counted_by_us_whatever_the_judge_says():

@@ -14,18 +14,8 @@ from replay.scorers.fuzzy import fuzzy_match
 from replay.scorers.judges.factual import ALL_MET, ONE_UNMET, FactualJudge
 from replay.scorers.judges.judge import Case
 from replay.scorers.scorer import Unscored
-from replay.testing import JudgeContract, RecordingAsk, always
+from replay.testing import RecordingAsk, always
 from tests.scorers.judges.samples import case
-
-
-class TestFactual(JudgeContract):
-    @pytest.fixture
-    def judge(self):
-        return FactualJudge()
-
-    @pytest.fixture
-    def good(self):
-        return always('{"criteria": {}, "reason": "r", "verdict": 1}')
 
 
 def verdicts(first: str, second: str = ""):

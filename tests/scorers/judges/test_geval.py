@@ -14,35 +14,17 @@ from replay.core.errors import AdapterTimeoutError
 from replay.scorers.judges.geval import FAILED_SAMPLE, NO_FACT, UNREADABLE_SAMPLE, GEvalJudge, select_criteria
 from replay.scorers.judges.judge import UnfitVoterError
 from replay.scorers.scorer import Unscored
-from replay.testing import JudgeContract, RecordingAsk, always
+from replay.testing import RecordingAsk, always
 from tests.data_tables import from_table
 from tests.scorers.judges.samples import case
 
 
-class TestGEvalSingle(JudgeContract):
-    @pytest.fixture
-    def judge(self):
-        return GEvalJudge(mode="single")
+def test_a_dialogue_is_judged_if_one_of_its_turns_was_answered():
+    judge = GEvalJudge(mode="samples", samples=3, level="dialogue", criteria=("coherence",))
 
-    @pytest.fixture
-    def good(self):
-        return always("4")
-
-
-class TestGEvalSamplesOfDialogue(JudgeContract):
-    @pytest.fixture
-    def judge(self):
-        return GEvalJudge(mode="samples", samples=3, level="dialogue", criteria=("coherence",))
-
-    @pytest.fixture
-    def good(self):
-        return always("4")
-
-    def test_what_was_not_answered_is_not_asked_about(self, judge):
-        assert judge.why_not(case(2, None, None)) == Unscored(
-            reason="no turn of the conversation was answered"
-        )
-        assert judge.why_not(case(2, "Yes.", None)) is None
+    nothing = Unscored(reason="no turn of the conversation was answered")
+    assert judge.why_not(case(2, None, None)) == nothing
+    assert judge.why_not(case(2, "Yes.", None)) is None
 
 
 def test_the_modes_parameters_are_those_of_the_paper():

@@ -36,39 +36,13 @@ from replay.scorers.judges.items import (
 )
 from replay.scorers.judges.judge import RECORDED
 from replay.scorers.scorer import Unscored
-from replay.testing import JudgeContract, RecordingAsk, always
+from replay.testing import RecordingAsk, always
 from tests.data_tables import from_table
 from tests.scorers.judges.named import NAMED, PARCEL, turn_case, whole_case
 from tests.scorers.judges.samples import judge as judge_panel, panel
 from tests.scorers.judges.servers import judge_server
 
 every_judge = pytest.mark.parametrize("named", NAMED, ids=lambda named: named.judge.kind)
-
-
-class TestEveryJudgeKeepsTheContract(JudgeContract):
-    @pytest.fixture(params=NAMED, ids=lambda named: named.judge.kind)
-    def named(self, request):
-        return request.param
-
-    @pytest.fixture
-    def judge(self, named):
-        return named.judge()
-
-    @pytest.fixture
-    def good(self, named):
-        return always(named.reply())
-
-    @pytest.fixture
-    def judged(self, named):
-        return named.case
-
-    async def test_the_answer_is_in_the_prompt(self, judge, good, judged):
-        """Judges of what was retrieved see the passages instead."""
-        if not isinstance(judge, ContextPrecisionJudge | ContextRecallJudge):
-            await super().test_the_answer_is_in_the_prompt(judge, good, judged)
-        else:
-            prompt = judge.plan(judged)[0].prompt
-            assert all(passage.text in prompt for passage in judged.record.passages)
 
 
 async def ask_over_http(named, replies, **settings):
