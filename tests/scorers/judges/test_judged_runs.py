@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sqlite3
+from contextlib import closing
 
 import pytest
 from typer.testing import CliRunner
@@ -55,7 +56,7 @@ def by_depth(prompt, number):
     return "No" if "song 2?" in prompt else "Yes"
 
 
-async def test_a_run_is_judged_after_it_is_scored(folder):
+async def test_a_run_is_judged_after_it_is_scored_and_its_verdicts_are_kept_with_their_evidence(folder):
     async with judge_server(by_depth) as server:
         run = await run_async(scenario(folder, {"correctness": server.settings()}), runs=folder / "runs")
 
@@ -68,26 +69,17 @@ async def test_a_run_is_judged_after_it_is_scored(folder):
     assert run.scorers()["correctness"].signature == judged.signature
     assert run.state().finished
 
-
-async def test_a_verdict_is_kept_with_its_evidence_and_read_by_any_program(folder):
-    async with judge_server(by_depth) as server:
-        run = await run_async(scenario(folder, {"correctness": server.settings()}), runs=folder / "runs")
-
     verdict = run.verdicts("correctness")[1]
     assert (verdict.conversation, verdict.depth, verdict.asks, verdict.cached) == ("talk0", 2, 1, 0)
     assert verdict.data["values"] == {"correctness": 0.0}
     (vote,) = verdict.data["repeats"][0]["votes"]
     (asked,) = vote["asks"]
-    assert vote["voter"] == "openai/m"
-    assert asked["text"] == "No"
+    assert (vote["voter"], asked["text"]) == ("openai/m", "No")
     assert asked["usage"] == {"prompt_tokens": 100, "completion_tokens": 2, "cached_prompt_tokens": None}
     assert "song 2?" in verdict.data["prompts"][asked["prompt"]]
-    connection = sqlite3.connect(run.folder / "run.db")
-    rows = connection.execute(
-        "SELECT depth, json_extract(data, '$.values') FROM verdict ORDER BY 1"
-    ).fetchall()
-    connection.close()
-    assert len(rows) == 2 * TURNS
+    with closing(sqlite3.connect(run.folder / "run.db")) as connection:  # as any program reads it
+        values = "SELECT depth, json_extract(data, '$.values') FROM verdict ORDER BY 1"
+        assert len(connection.execute(values).fetchall()) == 2 * TURNS
 
 
 async def test_a_judge_may_give_numbers_of_which_less_is_better(folder):
@@ -227,8 +219,8 @@ async def test_a_new_judge_comes_beside_the_old_one_and_scores_stay(folder):
 
 
 async def test_turns_that_were_not_answered_have_no_verdict(folder):
-    faults = [{"kind": "refused", "depth": 2}]
-    systems = [{"name": "echo", "adapter": "scripted", "settings": {"faults": faults}}]
+    settings = {"faults": [{"kind": "refused", "depth": 2}]}
+    systems = [{"name": "echo", "adapter": "scripted", "settings": settings}]
     async with judge_server("Yes") as server:
         content = scenario(folder, {"correctness": server.settings()}, systems=systems)
         run = await run_async(content, runs=folder / "runs")
