@@ -187,9 +187,7 @@ def test_a_unit_that_one_lacks_is_no_difference_and_another_unit_is():
     assert not five.same(Figure(value=Decimal(5), kind="month"))
 
 
-@pytest.mark.parametrize(
-    "text", ["5 million" + " million" * 200_000, "ten" + " hundred" * 200_000, "9" * 5000]
-)
+@pytest.mark.parametrize("text", ["5 million" + " million" * 50_000, "ten" + " hundred" * 50_000, "9" * 5000])
 def test_a_number_without_end_is_read_at_once(text):
     assert figures(text)
 

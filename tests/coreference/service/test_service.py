@@ -111,6 +111,11 @@ async def test_a_worker_that_died_is_replaced_and_its_question_asked_again_once(
         with pytest.raises(ReadingError, match="died twice"):
             await coreference.drift(document(2), after("Ann."))
         assert (await coreference.drift(document(2), after("Ann."))).valid, "a failure is not remembered"
+        (resolvers / "deadly").write_text("4")
+        asked = (coreference.read(document(n)) for n in range(3, 6))
+        found = await asyncio.gather(*asked, return_exceptions=True)
+        failed = [isinstance(one, ReadingError) for one in found]
+        assert failed == [True, False, False], "of a batch that kills workers the others are read one by one"
 
 
 STOPS = pytest.mark.skipif(os.name != "posix", reason="stops processes by signal")
