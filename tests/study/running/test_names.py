@@ -28,30 +28,21 @@ raters: [Ben, Quixley]
     assert kept["preset"]["rating"]["criteria"] == {"rating": {"question": "Would Quixley?"}}
 
 
-def test_a_number_of_raters_stays():
-    assert without_names("raters: 3\n") == "raters: 3\n"
-
-
-def test_a_study_goes_on_whatever_names_are_listed_now(quick_run, tmp_path):
+def test_a_study_goes_on_whatever_names_are_listed_now_and_whatever_comments(quick_run, tmp_path):
     """Who is added or erased later is known to the database alone."""
     text = f"name: check\npreset: rating\nruns: ['{quick_run}']\nraters: [Quixley, Ben]\n"
     _, store = open_study(begun(text, tmp_path))
-    check_unchanged(parse_study(text.replace("Quixley, ", ""), source="study.yaml", folder=tmp_path), store)
+    changed = f"# mine\n{text.replace('Quixley, ', '')}"
+    check_unchanged(parse_study(changed, source="study.yaml", folder=tmp_path), store)
     assert "Quixley" not in store.fact("file")["text"]
     assert store.rater(1).name == "Quixley"
     store.close()
 
 
 def test_what_a_text_says_stays_as_it_was_written():
+    assert without_names("raters: 3\n") == "raters: 3\n"
     text = (
         "instructions: |\n  Judge.\n\n  # One\n   of them.\nname: '007'\nseed: 0x10\nraters: 2 # Ann, Ben\n"
     )
     assert yaml.safe_load(without_names(text)) == yaml.safe_load(text)
     assert "Ann" not in without_names(text)
-
-
-def test_another_comment_is_no_other_study(quick_run, tmp_path):
-    text = f"name: check\npreset: rating\nruns: ['{quick_run}']\n"
-    _, store = open_study(begun(text, tmp_path))
-    check_unchanged(parse_study(f"# mine\n{text}", source="study.yaml", folder=tmp_path), store)
-    store.close()
