@@ -60,15 +60,11 @@ def test_another_sentence_of_the_answer_never_lowers_it(scores):
     assert worst_covered([*scores, [0.5] * len(scores[0])]) >= worst_covered(scores)
 
 
-def test_sentences_go_by_punctuation():
+def test_sentences_go_by_punctuation_and_no_answer_is_too_long():
     pytest.importorskip("spacy", reason='needs pip install "convreplay[neural]"')
     assert sentences("It was Paris. Was it?  Yes!") == ["It was Paris.", "Was it?", "Yes!"]
     assert sentences(" \n ") == []
     assert sentences("a \ud800.") == ["a ?."]
-
-
-def test_no_answer_is_too_long_for_the_sentencizer():
-    pytest.importorskip("spacy", reason='needs pip install "convreplay[neural]"')
     assert _sentencizer("en").max_length >= 10**9
 
 
@@ -256,10 +252,6 @@ def test_a_signature_has_a_models_name_and_no_place():
     ]
 
 
-def test_half_a_surrogate_pair_becomes_a_question_mark():
-    assert encodable("a \ud800 ☃") == "a ? ☃"
-
-
 class Bars:
     """What transformers has for its progress bars."""
 
@@ -294,10 +286,11 @@ def test_why_a_model_cant_be_loaded_is_told_in_one_line(error, reason):
     assert f'the model "m" can\'t be loaded: {reason}; give the name' in str(cant_load("m", error))
 
 
-def test_one_text_at_a_time_is_enough_and_none_is_not():
+def test_one_text_at_a_time_is_enough_and_half_a_surrogate_pair_becomes_a_question_mark():
     check_batch_size(1)
     with pytest.raises(ValueError, match="batch_size: 0 is not a positive whole number"):
         check_batch_size(0)
+    assert encodable("a \ud800 ☃") == "a ? ☃"
 
 
 def test_a_module_that_lacks_another_is_told_by_the_others_name(monkeypatch):
