@@ -174,20 +174,15 @@ async def test_messages_come_no_faster_than_the_study_allows(tmp_path):
         assert len(turns(study)) == 1
 
 
-async def test_a_supplied_opening_is_prefilled(tmp_path):
-    async with in_talk(tmp_path, SCRIPTED, preset={"opening": "Is there a dog?"}) as (study, browser):
-        assert ">Is there a dog?</textarea>" in browser.html
-        await ask(study, browser, "Is there a cat?")
-        assert turns(study)[0][0] == "Is there a cat?"
-        assert "></textarea>" in browser.html
-
-
-async def test_a_fixed_opening_is_asked_as_it_is(tmp_path):
-    preset = {"opening": "Is there a dog?", "opening_fixed": True}
+@pytest.mark.parametrize("fixed", [False, True])
+async def test_a_supplied_opening_is_prefilled_and_a_fixed_one_is_asked_as_it_is(tmp_path, fixed):
+    preset = {"opening": "Is there a dog?", "opening_fixed": fixed}
     async with in_talk(tmp_path, SCRIPTED, preset=preset) as (study, browser):
-        assert re.search(r"<textarea[^>]* readonly>Is there a dog\?</textarea>", browser.html)
+        (area,) = re.findall(r"<textarea([^>]*)>Is there a dog\?</textarea>", browser.html)
+        assert area.endswith(" readonly") == fixed
         await ask(study, browser, "Is there a cat?")
-        assert turns(study)[0][0] == "Is there a dog?"
+        assert turns(study)[0][0] == ("Is there a dog?" if fixed else "Is there a cat?")
+        assert "></textarea>" in browser.html
 
 
 async def test_as_many_questions_are_under_way_as_the_study_says(tmp_path):
