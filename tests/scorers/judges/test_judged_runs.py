@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
 import sqlite3
 from contextlib import closing
 
@@ -27,15 +28,20 @@ from tests.waiting import until_async
 TURNS = 3
 
 
-@pytest.fixture
-def folder(tmp_path):
+def with_talks(folder):
+    """*folder*, with two conversations of three turns in it."""
     turns = [
         {"question": f"Who sang song {n}?", "gold_answer": f"Alice sang song {n}."}
         for n in range(1, TURNS + 1)
     ]
     lines = [{"id": f"talk{n}", "title": f"Talk {n}", "turns": turns} for n in range(2)]
-    (tmp_path / "talks.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    return tmp_path
+    (folder / "talks.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return folder
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return with_talks(tmp_path)
 
 
 def scenario(folder, *judges, **changes):
@@ -333,16 +339,18 @@ def call(*words):
     return CliRunner().invoke(app, [str(word) for word in words])
 
 
-@pytest.fixture
-def judged(folder):
+@pytest.fixture(scope="module")
+def judged_once(tmp_path_factory):
+    folder = with_talks(tmp_path_factory.mktemp("judged"))
     replies = {"correctness": ["Yes", "No", "Yes"], "geval.coherence": ["5", "4", "3"]}
     settings = {"adapter": "scripted", "settings": {"answers": replies}, "cache": False}
-    content = scenario(
-        folder,
-        {"correctness": settings},
-        {"geval": {**settings, "mode": "single", "criteria": ["coherence"]}},
-    )
-    return asyncio.run(run_async(content, runs=folder / "runs"))
+    judges = {"correctness": settings}, {"geval": {**settings, "mode": "single", "criteria": ["coherence"]}}
+    return asyncio.run(run_async(scenario(folder, *judges), runs=folder / "runs")).folder
+
+
+@pytest.fixture
+def judged(judged_once, tmp_path):
+    return Run(shutil.copytree(judged_once, tmp_path / "run"))
 
 
 def test_a_judge_of_the_scenario_is_asked_again_by_name(judged):
