@@ -45,8 +45,10 @@ async def test_a_failure_is_shown_in_words_and_tried_again_when_the_person_says_
 
 BROKEN = {
     "closes": ((b"",), "connection-failed"),
+    "stops half-way": ((http(b'{"answer": "zarquon', length=1000),), "connection-failed"),
     "is down": ((http(b"zarquon", status="503 Service Unavailable"),), "refused"),
     "sends a page": ((http(b"<h1>zarquon</h1>"),), "bad-reply"),
+    "sends no answer": ((http(b'{"zarquon": 1}'),), "bad-reply"),
 }
 
 
