@@ -34,6 +34,9 @@ from tests.virtual_time import SteadyTime
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# The models of tests are tiny, and threads of torch that wait for one another keep a busy machine busier.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 # How long an example takes says how busy the machine is. The same examples each time, or a change is refused
 # for what another one did; new ones are looked for by --long.
 settings.register_profile("any-machine", deadline=None, max_examples=20, derandomize=True)

@@ -2,8 +2,8 @@
 Tables of examples that lie beside the tests: ``tables.toml`` in each room's folder.
 
 A test's table is named for its file and for the test. It has the names of the test's arguments, and a row for
-each example. What TOML has as an array is a list, but for those arguments that ``arrays`` names: a letter for
-each depth, "t" for a tuple and "l" for a list.
+each example; what a row lacks at its end is None. What TOML has as an array is a list, but for arguments that
+``arrays`` names: a letter for each depth, "t" for a tuple and "l" for a list.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Callable
 from functools import cache
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -27,7 +28,7 @@ def from_table(test: T) -> T:
     table = _tables(room)[file.stem.removeprefix("test_")][test.__name__.removeprefix("test_")]
     names, arrays = table["arguments"], table.get("arrays", {})
     rows = [
-        [_made(value, arrays.get(name, "")) for name, value in zip(names, row, strict=True)]
+        [_made(value, arrays.get(name, "")) for name, value in zip_longest(names, row)]
         for row in table["rows"]
     ]
     return pytest.mark.parametrize(names, rows)(test)

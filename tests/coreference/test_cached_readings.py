@@ -8,15 +8,11 @@ import textwrap
 import pytest
 
 from replay.core.disk_cache import DiskCache, cache_path, content_key
-from replay.core.history import Exchange
-from replay.coreference.reading.resolver import CharSpan, Document
+from replay.coreference.reading.resolver import CharSpan
 from replay.coreference.service.service import CoreferenceService, ResolverChoice
+from tests.coreference.service.test_service import document
 
 pytestmark = pytest.mark.usefixtures("code_runs")
-
-
-def document(n: int) -> Document:
-    return Document(question=f"Did he like it {n}?", turns=(Exchange(question="Who?", answer="Bob Stone."),))
 
 
 SLOW = textwrap.dedent(

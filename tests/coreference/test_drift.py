@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from replay.core.conversation import Conversation, Turn
 from replay.core.drift_evidence import Drift
-from replay.core.errors import ReadingError
+from replay.core.errors import ReadingError, ScenarioError
 from replay.core.history import PlayedTurn
 from replay.coreference.drift import DriftDetector
 from replay.coreference.reading import evalconvqa
@@ -15,7 +15,10 @@ from replay.coreference.reading.resolver import LONGEST_TEXT, recorded_document
 from replay.coreference.reading.verdict import HARD_VERSION, STRICT_VERSION
 from replay.coreference.service.service import CoreferenceService, ResolverChoice
 from replay.coreference.service.worker_pool import WorkerPool
+from replay.runs.launch import load_scenario
+from replay.scenario.assembly import assemble
 from replay.scenario.sections import DriftSection
+from tests.data_tables import from_table
 from tests.samples import ALICE, SINGER, conversation, detector
 
 pytestmark = pytest.mark.usefixtures("code_runs")
@@ -85,12 +88,6 @@ async def test_the_threshold_is_kept_and_named():
 
         assert lenient.signature == f"{drift.signature}|threshold:1"
         assert (await lenient.assess(SINGER, 2, played("Nobody knows."))).drift.valid
-
-
-def test_a_verdict_stored_before_there_were_probabilities_can_be_read():
-    stored = b'{"valid": true, "mentions": [], "mode": "strict"}'
-
-    assert msgspec.json.decode(stored, type=Drift) == Drift(valid=True, mentions=(), mode="strict")
 
 
 def test_a_scenario_can_ask_for_the_hard_rule_or_another_threshold():
@@ -198,18 +195,7 @@ class GermanOnly(Foreign):
     languages = frozenset({"de"})
 
 
-@pytest.mark.parametrize(
-    ("resolver", "mode", "refused"),
-    [
-        ("Foreign", "strict", "de"),
-        ("Foreign", "hard", "de"),
-        # The published program minds no language.
-        ("Foreign", "evalconvqa", ""),
-        ("Polyglot", "strict", ""),
-        ("GermanOnly", "strict", "en"),
-        ("GermanOnly", "evalconvqa", "en"),
-    ],
-)
+@from_table
 async def test_a_resolver_may_say_which_languages_it_reads(resolver, mode, refused):
     choice = ResolverChoice(name=f"{__file__}:{resolver}", settings={}, folder=Path())
     async with CoreferenceService(choice, workers=0) as service:
@@ -283,3 +269,19 @@ async def test_a_question_whose_workers_gave_no_answer_is_not_judged(mode, monke
 
     assert (found.valid, found.mode) == (None, mode)
     assert found.kind_not_judged == "no coreference worker answered within 1 s, twice"
+
+
+def test_em_belongs_to_the_published_rule(tmp_path):
+    (tmp_path / "talk.jsonl").write_text('{"id": "t", "turns": [{"question": "Who?"}]}', "utf-8")
+    scenario = {
+        "name": "x",
+        "data": {"path": str(tmp_path / "talk.jsonl")},
+        "systems": [{"name": "s", "adapter": "extractive"}],
+        "policies": ["rewrite"],
+        "drift": {"match": "em", "mode": "evalconvqa"},
+    }
+    (signature,) = [p.signature for p in assemble(load_scenario(scenario)).policies.values()]
+    assert "drift:evalconvqa-2+em" in signature
+    scenario["drift"] = {"match": "em"}
+    with pytest.raises(ScenarioError, match="needs mode: evalconvqa"):
+        assemble(load_scenario(scenario))

@@ -23,18 +23,7 @@ from tests.data_tables import from_table
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.parametrize(
-    ("text", "normalized"),
-    [
-        ("The Eiffel Tower!", "eiffel tower"),
-        ("an  apple,\n a\tpear", "apple pear"),
-        ("U.S.-led", "usled"),
-        ("theatre", "theatre"),
-        ("the-end", "theend"),  # punctuation goes first, so "the" is no longer a word
-        ("«Ça ira» – the song", "«ça ira» – song"),  # only ASCII punctuation, as in the original
-        (" ", ""),
-    ],
-)
+@from_table
 def test_text_is_normalized_as_in_squad(text, normalized):
     assert normalize(text) == normalized
 
@@ -58,22 +47,7 @@ def test_plain_words_keep_letters_beyond_ascii():
     assert words("Ça coûte 5 €", "plain") == ["ça", "coûte", "5"]
 
 
-@pytest.mark.parametrize(
-    ("text", "squad", "plain"),
-    [
-        ("北京大学 (PKU)。", "北 京 大 学 pku", "北 京 大 学 pku"),
-        ("“东京”塔，1958年", "东 京 塔 1958 年", "东 京 塔 1958 年"),
-        ("東京タワー・ヒカリ", "東 京 タ ワ ー ヒ カ リ", "東 京 タ ワ ー ヒ カ リ"),
-        ("A组的the冠军", "a 组 的 the 冠 军", "a 组 的 the 冠 军"),
-        ("𠮷野家々", "𠮷 野 家 々", "𠮷 野 家 々"),
-        # Korean and Thai are as they were.
-        ("서울의 인구", "서울의 인구", "서울의 인구"),
-        # Without such a letter only what is full-width goes beside ASCII punctuation.
-        ("1958。", "1958", "1958"),
-        ("Ann　Lee", "ann lee", "ann lee"),
-        ("«Ça ira» – the song", "«ça ira» – song", "ça ira the song"),
-    ],
-)
+@from_table
 def test_chinese_and_japanese_are_read_letter_by_letter(text, squad, plain):
     assert words(text, "squad") == squad.split()
     assert words(text, "plain") == plain.split()
@@ -107,17 +81,7 @@ def test_the_mark_of_quac_always_declines():
     assert declines("No idea, sorry", [r"no idea\b.*", "unknown"])
 
 
-@pytest.mark.parametrize(
-    ("gold", "left"),
-    [
-        ([], ()),
-        (["a", "b"], ("a", "b")),
-        (["a", "CANNOTANSWER", "b"], ("a", "b")),
-        (["a", "CANNOTANSWER"], ("CANNOTANSWER",)),  # a tie counts as unanswerable
-        (["CANNOTANSWER", "a", "I don't know."], ("CANNOTANSWER",)),
-        (["I don't know."], ("CANNOTANSWER",)),
-    ],
-)
+@from_table
 def test_references_are_chosen_as_in_quac(gold, left):
     assert quac_references(gold, DECLINING_PATTERNS) == left
 

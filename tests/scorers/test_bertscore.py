@@ -130,33 +130,23 @@ def test_a_text_is_embedded_again_only_past_what_is_held(tiny_model, monkeypatch
         assert [list(one) for one in found] == [close(list(wanted))] * 2
 
 
-def test_idf_is_of_the_turns_however_often_they_were_played(tiny_model):
+def test_idf_is_of_the_turns_however_often_they_were_played_and_a_blank_one_weighs_nothing(tiny_model):
     scorer = bertscore(model=tiny_model, num_layers=2, idf=True)
     turns = [turn(answer, gold, depth=depth) for depth, (answer, gold) in enumerate(TEXTS, 1)]
     again = [turn(answer, gold, depth=d, policy="gold") for d, (answer, gold) in enumerate(TEXTS, 1)]
+    found = scorer.observe(turns)
 
-    assert scorer.observe([*turns, *again])[: len(turns)] == scorer.observe(turns)
+    assert scorer.observe([*turns, *again])[: len(turns)] == found
+    assert scorer.observe([*turns, turn("a cat", " ", depth=9)]) == [*found, 0.0]
 
 
-def test_a_blank_reference_weighs_nothing(tiny_model):
+def test_a_text_of_word_pieces_that_stand_in_every_reference_gives_no_score(tiny_model):
     scorer = bertscore(model=tiny_model, num_layers=2, idf=True)
-    turns = [turn(answer, gold, depth=depth) for depth, (answer, gold) in enumerate(TEXTS, 1)]
-
-    found = scorer.observe([*turns, turn("a cat", " ", depth=9)])
-    assert found == [*scorer.observe(turns), 0.0]
-
-
-def test_words_that_stand_in_every_reference_weigh_nothing(tiny_model):
-    observed = bertscore(model=tiny_model, num_layers=2, idf=True).observe([turn("a cat", "a cat")])
-
-    assert observed == [Unscored(reason="no word piece with an idf above 0")]
-
-
-def test_one_text_of_word_pieces_that_weigh_nothing_is_enough_for_no_score(tiny_model):
-    turns = [turn("a cat", "a cat dog", depth=1), turn("dog", "a cat", depth=2)]
     nothing = Unscored(reason="no word piece with an idf above 0")
+    turns = [turn("a cat", "a cat dog", depth=1), turn("dog", "a cat", depth=2)]
 
-    assert bertscore(model=tiny_model, num_layers=2, idf=True).observe(turns) == [nothing, nothing]
+    assert scorer.observe([turn("a cat", "a cat")]) == [nothing]
+    assert scorer.observe(turns) == [nothing, nothing]
 
 
 def test_what_pairs_have_scored_is_kept_by_the_references_that_weighed_them(tiny_model):

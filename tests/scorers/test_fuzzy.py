@@ -45,28 +45,7 @@ def test_words_are_normalized_one_by_one_as_the_whole_text_is(text):
     assert WordIndex(text).text == normalize(text)
 
 
-@pytest.mark.parametrize(
-    ("gold", "answer", "differs"),
-    [
-        ("In 1987.", "In 1988.", "figures"),
-        ("fell to 5.2%", "rose to 5.2%", "direction"),
-        ("Sales fell to 5.2", "Sales fell to 52", "figures"),
-        ("It rose to 5.2%", "It did not rise to 5.2%", "negation"),
-        ("It rose to 5.2%", "It didn't rise to 5.2%", "negation"),
-        ("no", "I know", "negation"),
-        ("3", "He was born in 1953.", "figures"),
-        ("She moved to New York in 1996", "She moved to New York", "figures"),
-        ("the capital is Paris, of course", "the capital is Lyon, of course", "names"),
-        # What stands in other sentences, and in clauses before the match, is no difference.
-        ("She moved to New York. In 1996 she married.", "She moved to New York.", None),
-        ("rose to 5.2%", "Revenue did not fall. It rose to 5.2%.", None),
-        ("he left the band", "He did not like touring, so he left the band.", None),
-        ("He left the band because he did not like touring", "He left the band", None),
-        ("Sales rose 5%", "Sales rose 7%. Profit rose 5%.", "figures"),
-        ("It peaked at No. 3 in the U.S. Hot 100", "It peaked at No. 3 in the U.S. Hot 100 chart", None),
-        ("It took 1,000 days", "It took 1000 days", None),
-    ],
-)
+@from_table
 def test_what_is_stated_otherwise_where_they_match_is_no_match(gold, answer, differs):
     match = fuzzy_match(answer, gold)
 
@@ -103,14 +82,6 @@ def test_the_threshold_makes_it_a_match_or_none():
 def test_a_threshold_that_is_no_share_is_refused(threshold):
     with pytest.raises(ValueError, match="threshold"):
         fuzzy(threshold=threshold)
-
-
-def test_the_signature_names_the_threshold():
-    assert fuzzy().signature == "fuzzy:partial+ends+squad+facts+max|threshold:0.8|declining:default"
-    assert (
-        fuzzy(threshold=None).signature
-        == "fuzzy:partial+ends+squad+facts+max|threshold:none|declining:default"
-    )
 
 
 LOREM = " ".join(f"word{n}" for n in range(10_000))
@@ -216,9 +187,7 @@ def test_a_unit_that_one_lacks_is_no_difference_and_another_unit_is():
     assert not five.same(Figure(value=Decimal(5), kind="month"))
 
 
-@pytest.mark.parametrize(
-    "text", ["5 million" + " million" * 200_000, "ten" + " hundred" * 200_000, "9" * 5000]
-)
+@pytest.mark.parametrize("text", ["5 million" + " million" * 50_000, "ten" + " hundred" * 50_000, "9" * 5000])
 def test_a_number_without_end_is_read_at_once(text):
     assert figures(text)
 
@@ -229,51 +198,7 @@ def test_any_text_can_be_read_and_grouping_changes_nothing(text, number):
     assert read(f"{number:,}") == read(str(number)) == [(str(number), None)]
 
 
-@pytest.mark.parametrize(
-    ("gold", "answer", "found"),
-    [
-        ("In 1987.", "In 1988.", "figures"),
-        ("In 1987.", "It was in 1987, not in 1988.", None),
-        ("In 1987.", "In the year", "figures"),
-        ("It rose to 5.2 %", "It rose to 5,2 percent", None),
-        ("It rose to 5.2 %", "It rose to 5.2 percentage points", "figures"),
-        ("Sales were 5 million, profit 3 million", "Sales were 3 million, profit 5 million", "figures"),
-        ("$5 million", "€5 million", "figures"),
-        ("$5 million", "5,000,000", None),
-        ("5 million", "5 billion", "figures"),
-        ("They made twenty songs", "They made 20 songs", None),
-        ("one song", "1 song", None),
-        ("1 song", "one song", None),
-        ("1 song", "a song", "figures"),
-        ("-5%", "5%", "figures"),
-        ("5%", "-5%", "figures"),
-        ("-5%", "it fell by 5%", None),
-        ("a loss of $5", "-$5", None),
-        ("-5%", "5% after that", "figures"),
-        ("the second quarter", "the third quarter", "figures"),
-        ("his second album", "his album", None),
-        ("the 2nd", "the second", None),
-        ("on 5 May", "on 5 June", "figures"),
-        ("on 5 May", "on the 5th", None),
-        ("on Monday", "on Friday", "figures"),
-        ("in the 1980s", "in 1980", "figures"),
-        ("It rose", "It fell", "direction"),
-        ("It rose", "It increased", None),
-        ("It rose", "It changed", None),
-        ("It rose and then fell", "It fell and then rose", "direction"),
-        ("It rose and then fell", "It fell", None),
-        ("won the first and won the last", "lost the first and won the last", "direction"),
-        ("fell by more than a half", "fell by over a half", None),
-        ("fell by more than a half", "rose by more than a half", "direction"),
-        ("higher than before", "lower than before", "direction"),
-        ("before the war", "after the war", "direction"),
-        ("the capital is Paris", "the capital is Lyon", "names"),
-        ("the capital is Paris", "the capital is Pariss", None),
-        ("the capital is Paris", "the capital is paris", None),
-        ("it was President Barack Obama", "it was Barack Obama", None),
-        ("he lives there", "he lives in Lyon", None),
-    ],
-)
+@from_table
 def test_a_difference_has_a_name(gold, answer, found):
     assert difference(gold, answer) == found
 

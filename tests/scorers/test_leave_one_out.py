@@ -134,12 +134,8 @@ def test_a_dialog_that_is_drawn_twice_counts_twice():
 def test_a_least_human_f1_that_is_no_share_is_refused(scorer):
     with pytest.raises(ValueError, match="min_human_f1"):
         scorer(min_human_f1=1.01)
+    assert scorer(min_human_f1=1).signature.startswith(f"{scorer.__name__}:")
     assert "min-human:1|" in scorer(min_human_f1=1).signature
-
-
-def test_the_signatures_name_the_filter():
-    assert heq_d(answerable_only=True).signature.startswith("heq_d:")
-    assert heq_d(answerable_only=True).signature.endswith("|questions:answerable")
 
 
 FOUR = ["white", "White.", "a white one", "pure white"]

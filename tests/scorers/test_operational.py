@@ -13,7 +13,6 @@ from replay.scorers.operational import (
     latency,
     prompt_tokens,
     quantile_of,
-    resampled_quantiles,
     ttft,
 )
 from replay.scorers.scorer import Unscored, unit_of
@@ -122,24 +121,14 @@ def test_quantiles_of_all_resamples_at_once_are_those_of_each(share):
     assert math.isnan(nothing)
 
 
-def test_resamples_are_taken_a_few_at_a_time(monkeypatch):
+@pytest.mark.parametrize("at_once", [1, 6])
+def test_resamples_are_taken_a_few_at_a_time(monkeypatch, at_once):
     weights = numpy.random.default_rng(0).multinomial(3, [1 / 3] * 3, 7)
-    whole = latency(quantile=0.5).combine_resampled([1.0, 2.0, 9.0], [0, 1, 2], weights)
-    sizes = []
-    monkeypatch.setattr("replay.scorers.operational.RESAMPLED_AT_ONCE", 6)
-    monkeypatch.setattr(
-        "replay.scorers.operational.resampled_quantiles",
-        lambda ordered, some, share: sizes.append(len(some)) or resampled_quantiles(ordered, some, share),
-    )
+    given = [1.0, 2.0, 9.0], [0, 1, 2], weights
+    whole = latency(quantile=0.5).combine_resampled(*given)
+    monkeypatch.setattr("replay.scorers.operational.RESAMPLED_AT_ONCE", at_once)
 
-    assert (
-        latency(quantile=0.5).combine_resampled([1.0, 2.0, 9.0], [0, 1, 2], weights).tolist()
-        == whole.tolist()
-    )
-    assert sizes == [2, 2, 2, 1]
-    monkeypatch.setattr("replay.scorers.operational.RESAMPLED_AT_ONCE", 1)
-    latency(quantile=0.5).combine_resampled([1.0, 2.0, 9.0], [0, 1, 2], weights)
-    assert sizes[4:] == [1] * 7
+    assert latency(quantile=0.5).combine_resampled(*given).tolist() == whole.tolist()
 
 
 @pytest.mark.parametrize("quantile", [0, 0.0, 0.5, 1])

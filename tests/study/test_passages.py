@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from replay.core.conversation import Conversation, Passage, Turn
 from replay.study.running.start import with_unique_ids
 from replay.study.schema import PAGE, TABLES, PassageIndex, keep_passages
+from tests.data_tables import from_table
 
 
 @pytest.fixture
@@ -69,27 +70,7 @@ def test_no_name_is_given_twice():
     assert [one.passages[0].id for one in found] == ["b/p1", "p1", "b/p1+"]
 
 
-@pytest.mark.parametrize(
-    ("words", "found"),
-    [
-        ("lighthouse", [1]),
-        ("LIGHT", [1]),  # whatever begins so, in any case
-        ("house", []),  # within a word is not at its beginning
-        ("cafe", [2]),  # accents don't matter
-        ("tower storm", [1]),  # all of the words
-        ("tower café", [1, 2]),  # none has all
-        ("塔", [3]),  # scripts without spaces
-        ("灯塔", [3]),
-        ("keeper's", [1]),
-        ("title", [1, 2, 3]),
-        ('"tower', [1]),
-        ("tower* OR", [1]),
-        ("NEAR(tower, 2)", [1]),
-        ("words: -tower", [1]),
-        ("?!", [1, 2, 3]),  # no words at all
-        ("zebra", []),
-    ],
-)
+@from_table
 def test_words_find_passages(index_of, words, found):
     passages = ("The keeper's lighthouse, a tower, stood the storm.", "A Café by the sea.", "这座灯塔很高。")
     index = index_of(about("a", *passages, title="Title"))

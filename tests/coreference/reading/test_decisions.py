@@ -147,20 +147,14 @@ def test_the_networks_logit_is_weighed_with_what_was_lost(told):
 
 def test_the_mention_that_lost_most_has_the_largest_share():
     lost, kept = shares_of([(ANN, LEFT), (BOB, BOB)], OWN)
-
     assert lost == 1
     assert 0 < kept < 0.1
+    assert shares_of([(ANN, ANN), (BOB, BOB)], GOLD) == [1, 1], "all stay"
 
-
-def test_a_mention_that_means_something_else_that_was_said_has_a_large_share_too():
+    # One that means something else that was said has a large share, too.
     elsewhere = leaning(4, (0.9, "Bob"))
     own = document(GOLD.question, "Who?", "Bob met Ann.")
-
     assert shares_of([(ANN, elsewhere), (BOB, BOB)], own)[1] < 0.1
-
-
-def test_mentions_that_all_stay_share_alike():
-    assert shares_of([(ANN, ANN), (BOB, BOB)], GOLD) == [1, 1]
 
 
 def test_a_mention_that_only_the_own_history_has_counts_for_what_it_is():

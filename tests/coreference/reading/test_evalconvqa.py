@@ -44,66 +44,12 @@ def test_the_same_antecedent_is_valid():
     assert mention.gold.mention.start == 4
 
 
-def test_another_antecedent_is_invalid():
-    drift = verdict("did she sing?", ("Ann Lee.", ["Ann Lee", "|she"]), ("Sue.", ["Sue", "|she"]))
+@from_table
+def test_a_question_is_valid_by_the_published_rule(question, gold, predicted, valid, states):
+    drift = verdict(question, gold, predicted)
 
-    assert not drift.valid
-    assert [m.state for m in drift.mentions] == ["drifted"]
-
-
-def test_nothing_on_both_sides_is_valid():
-    assert verdict("did it rain?", ("Yes.",), ("No.",)).valid
-
-
-@pytest.mark.parametrize("swapped", [False, True])
-def test_one_side_empty_is_invalid(swapped):
-    sides = [("Ann Lee.", ["Ann Lee", "|she"]), ("Nobody.",)]
-    drift = verdict("did she sing?", *(sides[::-1] if swapped else sides))
-
-    assert not drift.valid
-    assert [m.state for m in drift.mentions] == ["open" if swapped else "lost"]
-
-
-def test_quirk_different_cluster_counts_are_invalid_though_all_agree():
-    gold = ("Ann Lee sang Blue.", ["Ann Lee", "|she"], ["Blue", "|it"])
-    predicted = ("Ann Lee sang.", ["Ann Lee", "|she"])
-    drift = verdict("did she like it?", gold, predicted)
-
-    assert not drift.valid
-    assert [m.state for m in drift.mentions] == ["same", "lost"]
-
-
-def test_quirk_articles_count_as_agreement():
-    assert verdict("was it big?", ("The dog.", ["The dog", "|it"]), ("The cat.", ["The cat", "|it"])).valid
-
-
-def test_quirk_swapped_entities_pass():
-    gold = ("Ann and Bob.", ["Ann", "|she"], ["Bob", "|he"])
-    predicted = ("Ann and Bob.", ["Bob", "|she"], ["Ann", "|he"])
-
-    assert verdict("did she or he sing?", gold, predicted).valid
-
-
-@pytest.mark.parametrize("mention", ["He", "This"])
-def test_quirk_a_capitalised_mention_is_an_entity_and_skipped(mention):
-    gold, predicted = ("Bob.", ["Bob", f"|{mention}"]), ("Tim.", ["Tim", f"|{mention}"])
-
-    assert verdict(f"{mention} sang?", gold, predicted).valid
-
-
-def test_quirk_a_bare_demonstrative_is_skipped():
-    """All its words are articles, and all of no words are capitalised."""
-    gold, predicted = ("A win.", ["A win", "|that"]), ("A defeat.", ["A defeat", "|that"])
-
-    assert verdict("what after that?", gold, predicted).valid
-
-
-def test_the_first_naming_mention_stands_for_a_cluster():
-    """The program takes an arbitrary one."""
-    gold = ("The singer Ann Lee sang.", ["The singer", "Ann Lee", "|she"])
-    predicted = ("Ann Lee sang.", ["Ann Lee", "|she"])
-
-    assert not verdict("did she sing?", gold, predicted).valid
+    assert drift.valid is valid
+    assert states is None or [mention.state for mention in drift.mentions] == states
 
 
 def test_a_cluster_of_pronouns_stands_for_its_first():
@@ -112,38 +58,14 @@ def test_a_cluster_of_pronouns_stands_for_its_first():
     assert verdict("did he dance?", gold, predicted).mentions[0].gold.antecedent == "He"
 
 
-def test_a_greater_than_sign_does_not_move_the_question():
-    gold, predicted = ("Bob.", ["Bob", "|he"]), ("Tim.", ["Tim", "|he"])
-
-    assert not verdict("did he say 2 > 1?", gold, predicted).valid
-
-
 def rewritten(question, answer, *clusters):
     doc = document(answer, question)
     return rewrite_from_clusters(doc, [cluster(doc, *texts) for texts in clusters])
 
 
-def test_every_mention_is_replaced_readably():
-    assert (
-        rewritten("Did she like her  song (Blue)?", "Ann Lee.", ["Ann Lee", "|she", "|her"])
-        == "Did Ann Lee like Ann Lee's  song (Blue)?"
-    )
-
-
-def test_a_sentence_start_is_capital():
-    assert rewritten("he sang?", "the singer.", ["the singer", "|he"]) == "The singer sang?"
-
-
-def test_the_outer_of_nested_mentions_is_replaced():
-    assert (
-        rewritten("Is her song good?", "Ann sang Blue.", ["Ann", "|her"], ["Blue", "|her song"])
-        == "Is Blue good?"
-    )
-
-
-def test_the_naming_mention_itself_and_pronoun_clusters_stay():
-    assert rewritten("Did Ann like her song?", "She.", ["She", "|Ann"]) == "Did Ann like her song?"
-    assert rewritten("Did he sing?", "He.", ["He", "|he"]) == "Did he sing?"
+@from_table
+def test_mentions_are_replaced_readably(question, answer, clusters, expected):
+    assert rewritten(question, answer, *clusters) == expected
 
 
 @from_table
@@ -152,12 +74,6 @@ def test_what_the_program_puts_in_and_what_it_leaves(question, answer, clusters,
     readable = program.replace(" ?", "?").replace("Ann album", "Ann's album")
 
     assert rewritten(question, answer, *clusters) == readable
-
-
-def test_clusters_that_name_each_other_end():
-    assert rewritten("Is it her song?", "Ann.", ["Ann", "|her song"], ["|her song", "|it"]) == "Is Ann Ann?"
-    found = rewritten("her song?", "Ann sang Blue.", ["Ann", "|her song"], ["|her song", "Ann"])
-    assert found == "Ann?"
 
 
 def test_entities_are_compared_where_they_are_not_to_be_skipped():
@@ -207,17 +123,6 @@ def test_a_question_may_begin_and_end_with_a_mention():
     assert rewritten("she saw him", "Ann. Bob.", ["Ann", "|she"], ["Bob", "|him"]) == "Ann saw Bob"
 
 
-def test_unpaired_clusters_come_by_place():
-    gold = ("Ann, Bob, Blue.", ["Ann", "|she"], ["Blue", "|it"])
-    drift = verdict("did she tell him of it?", gold, ("Bob.", ["Bob", "|him"]))
-
-    assert [(m.gold.mention.text, m.state) for m in drift.mentions] == [
-        ("she", "lost"),
-        ("him", "open"),
-        ("it", "lost"),
-    ]
-
-
 def test_spans_that_are_none_are_passed_over():
     doc = document("Ann Lee.", "did she sing")
     ann, she = cluster(doc, "Ann Lee", "|she")
@@ -234,18 +139,6 @@ def test_a_plural_owner_has_an_apostrophe_alone():
 
     assert rewritten("Is their song good?", answer, ["The Beatles", "|their"]) == "Is The Beatles' song good?"
     assert rewritten("Is his song good?", answer, ["Miles", "|his"]) == "Is Miles's song good?"
-
-
-def test_a_mention_inside_a_replaced_one_stays_and_the_next_is_replaced():
-    found = rewritten(
-        "Is her song like his?",
-        "Ann, Bob sang Blue.",
-        ["Blue", "|her song"],
-        ["Ann", "|her"],
-        ["Bob", "|his"],
-    )
-
-    assert found == "Is Blue like Bob's?"
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from replay.coreference.reading.language import ENGLISH_ONLY, language_of, not_readable
 from replay.datasets.loading import read_conversations
 from tests.data_tables import from_table
@@ -19,38 +17,7 @@ def alone(question):
     return language_of(question, conversation((question, None)))
 
 
-@pytest.mark.parametrize(
-    ("question", "language"),
-    [
-        ("Wer war das?", "de"),
-        ("Wann ist sie erreichbar?", "de"),
-        ("Was kostet der zweite Tarif, und ab wann gilt er?", "de"),
-        ("und wie viel kostet er im monat", "de"),
-        ("Und der andere?", "de"),
-        ("¿Cuánto cuesta?", "es"),
-        ("que version necesito para windows", "es"),
-        ("Dónde nació y con quién se casó?", "es"),
-        ("Combien coûte-t-il ?", "fr"),
-        ("Qu'est-ce qui est inclus ?", "fr"),
-        ("Quand est-elle née ?", "fr"),
-        # "aller" is German too, but what is English here ("on", "plus") is French as well.
-        ("Peut-on aller plus vite ?", "fr"),
-        ("Quando è nata?", "it"),
-        ("Hoeveel kost het?", "nl"),
-        ("Quanto custa para você?", "pt"),
-        ("Кто такой Чайковский?", "cyrillic"),
-        ("北京有多少人口？", "cjk"),
-        ("Kubernetes 和 Docker 有什么区别？", "cjk"),
-        ("東京の人口はどのくらいですか？", "hiragana"),
-        ("서울의 인구는 얼마입니까?", "hangul"),
-        ("متى ولد؟", "arabic"),
-        ("Ποιος έγραψε την Οδύσσεια;", "greek"),
-        ("Öğrenciler için indirim var mı?", "other"),
-        ("Ở đây có bao nhiêu người ạ?", "other"),
-        # Decomposed accents are the same letters.
-        ("Cua\u0301nto tiempo vivio\u0301 alli\u0301?", "es"),
-    ],
-)
+@from_table
 def test_small_words_and_letters_tell_the_language(question, language):
     assert alone(question) == language
 

@@ -12,26 +12,10 @@ from replay.coreference.reading.phrasing import (
     singular_verb_before,
     time_preposition,
 )
+from tests.data_tables import from_table
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("11 pm", "at"),
-        ("9:40", "at"),
-        ("Monday", "on"),
-        ("3 May", "on"),
-        ("March 3", "on"),
-        ("19th", "on"),
-        ("early April", "in"),
-        ("2024", "in"),
-        ("the afternoon", "in"),
-        ("ten years", "after"),
-        ("ten days of leave", None),
-        ("Lisbon", None),
-        ("maybe later", None),
-    ],
-)
+@from_table
 def test_a_time_has_its_preposition(text, expected):
     assert time_preposition(text) == expected
 
@@ -43,13 +27,7 @@ def test_one_thing_is_singular(text):
     assert is_singular(text)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "", "the hotels", "Ann and Bo", "six eggs", "the two children", "the people", "mountain bikes",
-        "the larvae of the beetle", "the Wilsons", "the Trek 400", "staff", "my brother's",
-    ],
-)  # fmt: skip
+@from_table
 def test_what_may_be_several_is_not(text):
     assert not is_singular(text)
 
@@ -61,17 +39,7 @@ def test_a_plural_verb_right_before_has_its_singular():
     assert singular_verb_before("they bite", 0) is None
 
 
-@pytest.mark.parametrize(
-    ("mention", "subject", "expected"),
-    [
-        ("it's", "the lamp", "'s"),
-        ("She’ll", "Ann", " will"),
-        ("they're", "the lamps", " are"),
-        ("they've", "the shop", " has"),
-        ("its", "the lamp", ""),
-        ("it", "the lamp", ""),
-    ],
-)
+@from_table
 def test_a_contraction_goes_on_behind_another_subject(mention, subject, expected):
     assert contraction_for(mention, subject) == expected
 
@@ -81,16 +49,6 @@ def test_a_clause_with_an_auxiliary_is_turned_into_a_question():
     assert invert_clause("the last ferry leaves at six") is None
 
 
-@pytest.mark.parametrize(
-    ("question", "mention", "text", "expected"),
-    [
-        ("Can I borrow one?", "one", "the charger", "a charger"),
-        ("Can I borrow one?", "one", "an umbrella", "an umbrella"),
-        ("Can I borrow one?", "one", "the three chargers", "one of the three chargers"),
-        ("Send me a new one", "one", "my pension letter", "pension letter"),
-        ("Where are better ones?", "ones", "my swim goggles", "swim goggles"),
-        ("Can you hold one?", "one", "Fabel Air 13", "Fabel Air 13"),
-    ],
-)
+@from_table
 def test_who_asks_for_one_asks_for_any(question, mention, text, expected):
     assert instead_of_one(question, question.index(mention), mention, text) == expected

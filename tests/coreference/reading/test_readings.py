@@ -12,6 +12,7 @@ from replay.core.errors import PluginNotFoundError, ScenarioError
 from replay.core.history import Exchange
 from replay.coreference.reading.readings import DocumentBackground, first_naming_span, readings_from_clusters
 from replay.coreference.reading.resolver import CharSpan, Document
+from tests.data_tables import from_table
 
 DOCUMENT = Document(
     question="Did she like her album?",
@@ -40,32 +41,11 @@ def test_reads_the_first_naming_span_before_the_question():
     assert DOCUMENT.question[readings[0].mention.start :].startswith("she")
 
 
-def test_pronouns_alone_name_nothing():
-    readings = readings_from_clusters(DOCUMENT, [spans("Her", "|she")])
+@from_table
+def test_clusters_are_read_where_they_stand_in_the_question(clusters, read):
+    readings = readings_from_clusters(DOCUMENT, [spans(*texts) for texts in clusters])
 
-    assert [r.antecedent for r in readings] == [None]
-
-
-def test_a_cluster_of_the_question_alone_has_no_antecedent():
-    readings = readings_from_clusters(DOCUMENT, [spans("|she", "|her")])
-
-    assert [r.antecedent for r in readings] == [None, None]
-
-
-def test_a_cluster_outside_the_question_is_no_mention():
-    assert readings_from_clusters(DOCUMENT, [spans("Her", "Ann Lee")]) == ()
-
-
-def test_nested_mentions_come_longest_first():
-    readings = readings_from_clusters(DOCUMENT, [spans("Ann Lee", "|her"), spans("Blue", "|her album")])
-
-    assert [(r.mention.text, r.antecedent) for r in readings] == [("her album", "Blue"), ("her", "Ann Lee")]
-
-
-def test_of_two_clusters_with_one_span_the_one_with_an_antecedent_counts():
-    readings = readings_from_clusters(DOCUMENT, [spans("Her", "|she"), spans("Ann Lee", "|she")])
-
-    assert [r.antecedent for r in readings] == ["Ann Lee"]
+    assert [(r.mention.text, r.antecedent or "") for r in readings] == read
 
 
 def test_spans_outside_the_text_or_across_its_border_are_left_out():
@@ -162,14 +142,6 @@ def test_any_resolver_can_be_asked():
     (reading,) = reader.resolve_question({"title": "Ann Lee"}, [], "Did she sing?")
 
     assert (reader.signature, reading.antecedent, reading.distribution) == ("one-cluster", "Ann Lee", ())
-
-
-def test_clusters_become_readings(tmp_path):
-    from replay.coreference.reading.readings import QuestionReader
-
-    (reading,) = QuestionReader(OneCluster()).resolve_question({"title": "Ann Lee"}, [], "Did she sing?")
-
-    assert (reading.mention.text, reading.antecedent, reading.distribution) == ("she", "Ann Lee", ())
 
 
 def test_a_wrong_name_or_setting_is_said():

@@ -112,12 +112,6 @@ def test_an_edit_is_made_where_it_probably_makes_the_question_better(worth, leas
     )
 
 
-def test_every_edit_is_made_where_nobody_estimates_its_worth():
-    (reading,) = read_as("Did she sing?", "Ann")
-
-    assert rewrite("Did she sing?", [reading], min_probability=1.0) == "Did Ann sing?"
-
-
 def test_an_edit_that_is_not_made_leaves_the_name_to_the_next():
     question = "Did she like her song?"
     she, her = find_mentions(question)
@@ -128,10 +122,21 @@ def test_an_edit_that_is_not_made_leaves_the_name_to_the_next():
     assert rewrite(question, [unsure, sure]) == "Did she like Ann's song?"
 
 
-def test_the_resolvers_own_words_are_put_as_they_are():
-    (reading,) = read_as("Did it sell?", "album", put="the SECOND album")
+@pytest.mark.parametrize(
+    ("antecedent", "more", "expected"),
+    [
+        # Every edit is made where nobody estimates its worth.
+        ("Ann", {}, "Did Ann sell?"),
+        # The resolver's own words are put as they are.
+        ("album", {"put": "the SECOND album"}, "Did the SECOND album sell?"),
+        # They are put though no antecedent is probable enough to be it.
+        (None, {"put": "Blue Moon", "distribution": ((0.4, "Blue Moon"),)}, "Did Blue Moon sell?"),
+    ],
+)
+def test_what_a_resolver_says_is_put_where_nobody_doubts_it(antecedent, more, expected):
+    limit = {} if more else {"min_probability": 1.0}
 
-    assert rewrite("Did it sell?", [reading]) == "Did the SECOND album sell?"
+    assert rewrite("Did it sell?", read_as("Did it sell?", antecedent, **more), **limit) == expected
 
 
 def test_the_resolvers_own_words_may_come_elsewhere_than_the_mention():
@@ -146,12 +151,6 @@ def test_the_resolvers_own_words_may_come_elsewhere_than_the_mention():
     edit = propose_edits(question, reading)
     assert (edit.start, edit.end, edit.put, edit.names) == (19, 19, " in Port Ellis", {"port", "ellis"})
     assert rewrite(question, [reading]) == "How much is the fee in Port Ellis?"
-
-
-def test_words_are_put_for_the_most_probable_antecedent_though_none_is_probable_enough_to_be_it():
-    (reading,) = read_as("Did it sell?", None, put="Blue Moon", distribution=((0.4, "Blue Moon"),))
-
-    assert rewrite("Did it sell?", [reading]) == "Did Blue Moon sell?"
 
 
 def test_what_is_left_out_is_put_in_by_the_resolvers_own_words_alone():

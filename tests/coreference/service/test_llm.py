@@ -93,13 +93,26 @@ async def test_a_reply_that_cant_be_used_is_shown_to_the_model_once_with_the_rea
     assert (asked.tally.asks, asked.tally.unscored, asked.tally.failed_asks) == (2, 0, 0)
 
 
-async def test_two_replies_that_cant_be_used_are_no_verdict(tmp_path):
-    async with judge_server("She is Alice.") as server, resolver(server, tmp_path) as asked:
-        with pytest.raises(ReadingError, match="gave no usable reading: the reply holds no JSON object"):
+@pytest.mark.parametrize(
+    ("reply", "why", "asks", "failure"),
+    [
+        (
+            "She is Alice.",
+            "gave no usable reading: the reply holds no JSON object",
+            2,
+            "holds no JSON object",
+        ),
+        (lambda *_: broken(), r"gave no reply \(refused\)", 1, "500"),
+    ],
+    ids=["two that can't be used", "none"],
+)
+async def test_without_a_usable_reply_there_is_no_verdict(tmp_path, reply, why, asks, failure):
+    async with judge_server(reply) as server, resolver(server, tmp_path) as asked:
+        with pytest.raises(ReadingError, match=why):
             await asked.compare(GOLD, OWN)
-    assert len(server.bodies) == 2
+    assert len(server.bodies) == asks
     assert (asked.tally.verdicts, asked.tally.unscored, asked.tally.failed_asks) == (1, 1, 1)
-    assert "holds no JSON object" in asked.tally.first_failure
+    assert failure in asked.tally.first_failure
 
 
 async def test_a_wording_that_fails_twice_costs_no_verdict(tmp_path):
@@ -111,13 +124,6 @@ async def test_a_wording_that_fails_twice_costs_no_verdict(tmp_path):
     assert '"standalone" doesn\'t name "Alice Okafor"' in server.prompts[1]
     assert len(server.prompts) == 2
     assert (drift.valid, drift.mentions[0].gold.put, asked.tally.unscored) == (False, None, 0)
-
-
-async def test_no_reply_is_no_verdict(tmp_path):
-    async with judge_server(lambda *_: broken()) as server, resolver(server, tmp_path) as asked:
-        with pytest.raises(ReadingError, match=r"gave no reply \(refused\)"):
-            await asked.read(GOLD)
-    assert (asked.tally.unscored, asked.tally.failed_asks) == (1, 1)
 
 
 async def test_replies_are_kept_from_run_to_run(tmp_path):
@@ -239,29 +245,24 @@ SHE_AFTER_BEN = [PlayedTurn(turn=SINGER.turns[0], asked="Who sang it?", answer="
 
 
 async def test_where_no_history_says_what_is_meant_the_meaning_of_answers_gives_no_verdict(tmp_path):
-    nobody = json.dumps(
-        {"references": [{"text": "she", "recorded": None, "own": None, "same": True}], "meaning": "same"}
-    )
-    async with asked_detector(nobody, tmp_path, encoder=Encoder(), min_similarity=0.5) as found:
+    nobody = {"text": "she", "recorded": None, "own": None, "same": True}
+    reply = json.dumps({"references": [nobody], "meaning": "same"})
+    async with asked_detector(reply, tmp_path, encoder=Encoder(), min_similarity=0.5) as found:
         assert (await found.assess(SINGER, 2, SHE_AFTER_BEN)).drift.valid is None
+
+
+async def test_without_a_reading_the_meaning_of_answers_gives_no_verdict(tmp_path):
+    async with asked_detector("Who knows?", tmp_path, encoder=Encoder(), min_similarity=0.5) as found:
+        drift = (await found.assess(SINGER, 2, SHE_AFTER_BEN)).drift
+        assert drift == await found.gold_readings(SINGER, 2)
+    assert (drift.valid, drift.mode) == (None, "llm")
+    assert drift.kind_not_judged == "the model gave no usable reading"
 
 
 async def test_the_meaning_of_answers_is_compared_beside_it(tmp_path):
     async with asked_detector(honest, tmp_path, encoder=Encoder()) as found:
         drift = (await found.assess(SINGER, 2, SHE_AFTER_BEN)).drift
     assert (drift.mode, drift.semantic.answers) == ("llm", 0.0)
-
-
-async def test_without_a_reading_the_meaning_of_answers_gives_no_verdict(tmp_path):
-    async with asked_detector("Who knows?", tmp_path, encoder=Encoder(), min_similarity=0.5) as found:
-        drift = (await found.assess(SINGER, 2, SHE_AFTER_BEN)).drift
-        readings = await found.gold_readings(SINGER, 2)
-    assert drift == readings
-    assert (drift.valid, drift.mode, drift.kind_not_judged) == (
-        None,
-        "llm",
-        "the model gave no usable reading",
-    )
 
 
 async def test_the_published_rule_cant_be_had_of_it(tmp_path):
@@ -290,21 +291,12 @@ def shown(*documents, characters=200):
     return [[turn.answer[0] for turn in one.turns] for one in fit_histories(documents, characters)]
 
 
-def test_what_fits_stays_as_it_is():
+def test_what_fits_stays_as_it_is_and_else_the_oldest_exchanges_give_way_whole():
+    """In the other history as well; a shorter one, of a filtered conversation, cuts none."""
     (whole,) = fit_histories([document(40, 50, 70)], 200)
     assert whole == document(40, 50, 70)
-
-
-def test_the_oldest_exchanges_give_way_whole():
     assert shown(document(80, 80, 80)) == [["2", "3"]]
-
-
-def test_the_other_history_is_cut_to_as_many_exchanges():
     assert shown(document(80, 80, 80), document(5, 5, 5)) == [["2", "3"], ["2", "3"]]
-
-
-def test_a_shorter_conversation_cuts_no_other_one():
-    """Of a filtered conversation the own history has fewer exchanges."""
     assert shown(document(80, 80, 80), document(5)) == [["2", "3"], ["1"]]
     assert shown(document(5, 5, 5), document()) == [["1", "2", "3"], []]
 
@@ -316,9 +308,6 @@ def test_the_newest_exchange_is_always_shown_without_the_middle_of_what_is_too_l
     assert turn.answer == f"2{'.' * 47}\n…\n{'.' * 48}"
     assert len(one.background) == 99
     assert one.shortened == 2
-
-
-def test_one_exchange_fits_whatever_its_lengths():
-    turn = Exchange(question="q" * 500, answer="a" * 500)
-    (one,) = fit_histories([Document(question="Why?", turns=(turn, turn))], 200)
+    both = Exchange(question="q" * 500, answer="a" * 500)
+    (one,) = fit_histories([Document(question="Why?", turns=(both, both))], 200)
     assert len(one.turns) == 1

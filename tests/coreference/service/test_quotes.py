@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from replay.coreference.service.quotes import QuotedText, find_quote, plain
+from tests.data_tables import from_table
 
 ANSWER = """## Our bikes
 
@@ -24,28 +25,7 @@ Ann Lee's father, Bob Ray, opens at 9:40."""
 TEXTS = [QuotedText("answer", ANSWER), QuotedText("question", "Who is Cy?")]
 
 
-@pytest.mark.parametrize(
-    ("quote", "found"),
-    [
-        ("red bike", "Red bike"),
-        ("**Red bike**", "Red bike"),
-        ("light_weight wheels", "light_weight wheels"),
-        ("the blue bike - the cheaper", "Blue bike – the cheaper"),
-        ("a Cafe rack", "Café rack"),
-        # Several things, beside each other or not.
-        ("the red bike and the blue bike", "Red bike, Blue bike"),
-        ("the red one and the blue one", "Red, Blue"),
-        ("Café rack, Rain cover & Red bike", "Café rack, Rain cover, Red bike"),
-        ("Ann Lee und Cy", "Ann Lee, Cy"),
-        # A row of a table.
-        ("Basic plan | $10 | 5 GB", "Basic plan, $10, 5 GB"),
-        ("Basic plan $10", "Basic plan, $10"),
-        ("Pro plan (1 TB)", "Pro plan, 1 TB"),
-        ("Pro plan: $1,000", "Pro plan, $1,000"),
-        ("Ann Lee’s father Bob Ray", "Ann Lee's father, Bob Ray"),
-        ("opens at 9:40", "opens at 9:40"),
-    ],
-)
+@from_table
 def test_what_stands_there_is_found_in_whatever_marks(quote, found):
     assert find_quote(plain(quote), TEXTS) == ("answer", found)
 

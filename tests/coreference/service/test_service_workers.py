@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from replay.core.drift_evidence import Mention, Reading
-from replay.core.errors import PluginNotFoundError, ReadingError, ResolverError, ScenarioError
+from replay.core.errors import PluginNotFoundError, ResolverError, ScenarioError
 from replay.core.history import Exchange
 from replay.coreference.reading.resolver import CharSpan, Document
 from replay.coreference.service import worker_pool
@@ -121,15 +121,6 @@ async def test_what_is_out_of_the_way_comes_after_all_else(resolvers, monkeypatc
 
     assert sorted(answered) == [*range(6), 10, 11]
     assert {10, 11} <= set(answered[:4]), "no more than a batch of the others was begun before"
-
-
-async def test_of_a_batch_that_kills_workers_all_others_are_read_one_by_one(resolvers):
-    (resolvers / "deadly").write_text("4")
-    async with service(resolvers, workers=1) as coreference:
-        found = await asyncio.gather(
-            *(coreference.read(document(n)) for n in range(3)), return_exceptions=True
-        )
-    assert [isinstance(one, ReadingError) for one in found] == [True, False, False]
 
 
 async def test_workers_that_can_not_be_started_are_an_error_of_ours(monkeypatch):

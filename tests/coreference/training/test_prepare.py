@@ -53,12 +53,15 @@ def test_rewrites_become_examples_questions_made_to_lean_and_pairs(tmp_path):
     assert set(found) <= {"talks", "silver", "pair talks"}
 
 
-def test_parts_can_be_left_out(tmp_path):
-    path = rewrites(tmp_path, group_that(held=False))
-    found = made(rewrites=[path], silver=False, pairs=False)
-
+def test_parts_can_be_left_out_and_sources_are_counted_with_those_that_lean_or_changed(tmp_path):
+    found = made(rewrites=[rewrites(tmp_path, group_that(held=False))], silver=False, pairs=False)
     assert set(sources(found)) == {"talks"}
     assert all(example.changed is None for example in found)
+
+    path = written(tmp_path, [turn("Who?", gold="Ann Lee.", own="Bob Ray."), MARKED])
+    assert set(sources(made(dialogues=[path], pairs=False, silver=False))) == {"dialogue"}
+    found = made(dialogues=[path], silver=False)
+    assert [*by_source(found)] == [("dialogue", 2, 2), ("pair dialogue", 2, 2)]
 
 
 def test_what_is_held_out_is_not_among_them(tmp_path):
@@ -93,12 +96,6 @@ def test_a_dialogues_question_is_shown_after_both_answers_and_as_a_pair(tmp_path
     assert there.ids != back.ids
 
 
-def test_pairs_of_dialogues_can_be_left_out(tmp_path):
-    path = written(tmp_path, [turn("Who?", gold="Ann Lee.", own="Bob Ray."), MARKED])
-
-    assert set(sources(made(dialogues=[path], pairs=False, silver=False))) == {"dialogue"}
-
-
 def test_of_older_dialogues_every_second_is_held_out(tmp_path):
     talk = [turn("Who?", gold="Ann Lee.", own="Bob Ray."), turn("Why?", same=True, by="nothing")]
 
@@ -127,10 +124,3 @@ def test_a_line_of_another_form_is_no_exchange(tmp_path):
 
     with pytest.raises(ValueError, match="not enough values"):
         made(exchanges=[path])
-
-
-def test_sources_are_counted_with_those_that_lean_or_changed(tmp_path):
-    path = written(tmp_path, [turn("Who?", gold="Ann Lee.", own="Bob Ray."), MARKED])
-    found = made(dialogues=[path], silver=False)
-
-    assert [*by_source(found)] == [("dialogue", 2, 2), ("pair dialogue", 2, 2)]

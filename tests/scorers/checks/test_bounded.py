@@ -17,7 +17,7 @@ from replay.scorers.checks.bounded import BoundedProcess, FailedCallError
 from replay.scorers.checks.kinds import BadExpectationError
 from tests.scorers.checks.looking import look
 
-LIMIT_S = 0.5
+LIMIT_S = 0.3
 """Less than a user has, so that the tests are quick."""
 
 DEEP = 200_000
@@ -44,35 +44,25 @@ def doubling(keyword: str, times: int) -> dict[str, Any]:
     ("kind", "value", "answer"),
     [
         ("json_schema", doubling("allOf", 45), "1"),
-        ("json_schema", doubling("anyOf", 45), '"x"'),
-        (
-            "json_schema",
-            {"type": "array", "items": {"anyOf": [{"$ref": "#"}, {"$ref": "#"}]}},
-            "[" * 45 + "1" + "]" * 45,
-        ),
         ("jmespath", "|".join(["[@, @]"] * 45), "1"),
         ("regex", "[ab]*a[ab]{3000}c", "".join(random.Random(1).choices("ab", k=100_000))),
     ],
-    ids=["definitions", "alternatives", "nested alternatives", "expression", "pattern"],
+    ids=["definitions", "expression", "pattern"],
 )
 def test_a_check_that_would_never_end_is_not_looked_at(process, kind, value, answer):
-    with pytest.raises(FailedCallError, match=r"^needs more than 0\.5 s of computing or 1 GiB of memory$"):
+    with pytest.raises(FailedCallError, match=r"^needs more than 0\.3 s of computing or 1 GiB of memory$"):
         look(kind, value, answer)
     assert look("jmespath", "@", "1").passed  # the next is
 
 
 def test_a_schema_that_can_not_even_be_read_in_that_time_is_a_fault_of_the_data(process):
-    with pytest.raises(BadExpectationError, match=r"can't be used, since it needs more than 0\.5 s"):
+    with pytest.raises(BadExpectationError, match=r"can't be used, since it needs more than 0\.3 s"):
         look("json_schema", {**doubling("allOf", 24), "unevaluatedProperties": False}, "1")
 
 
-def test_memory_is_bounded():
-    process = BoundedProcess()
-    try:
-        with pytest.raises(FailedCallError, match="1 GiB"):
-            process.call(bytes, 2**31)
-    finally:
-        process.end()
+def test_memory_is_bounded(process):
+    with pytest.raises(FailedCallError, match="1 GiB"):
+        process.call(bytes, 2**31)
 
 
 def test_what_a_library_raises_is_told_and_the_process_goes_on(process):

@@ -183,10 +183,3 @@ async def test_a_file_of_somebody_elses_is_left_alone(tmp_path):
 
     assert tally.problems
     assert path.read_bytes() == before
-
-
-def test_a_tally_knows_what_was_not_counted():
-    tally = AskTally()
-    tally.replied(ChatReply(text="Yes"), None)
-
-    assert (tally.uncounted, tally.cost_usd) == (1, None)

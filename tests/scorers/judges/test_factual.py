@@ -14,18 +14,8 @@ from replay.scorers.fuzzy import fuzzy_match
 from replay.scorers.judges.factual import ALL_MET, ONE_UNMET, FactualJudge
 from replay.scorers.judges.judge import Case
 from replay.scorers.scorer import Unscored
-from replay.testing import JudgeContract, RecordingAsk, always
+from replay.testing import RecordingAsk, always
 from tests.scorers.judges.samples import case
-
-
-class TestFactual(JudgeContract):
-    @pytest.fixture
-    def judge(self):
-        return FactualJudge()
-
-    @pytest.fixture
-    def good(self):
-        return always('{"criteria": {}, "reason": "r", "verdict": 1}')
 
 
 def verdicts(first: str, second: str = ""):
@@ -33,10 +23,12 @@ def verdicts(first: str, second: str = ""):
 
 
 async def test_a_fuzzy_match_that_the_model_confirms_needs_no_verification():
-    opinion = await FactualJudge().opinion(case(1), RecordingAsk(verdicts('{"verdict": 1}')))
+    reply = '{"criteria": {"figures": 1}, "reason": "Fine.", "verdict": 1, "other": 2}'
+    opinion = await FactualJudge().opinion(case(1), RecordingAsk(verdicts(reply)))
 
     assert opinion.values == {"": 1.0}
     assert opinion.evidence["fuzzy"] == {"ratio": 1.0, "matching": True, "differs": None, "shortened": False}
+    assert opinion.evidence["first"] == {"matching": True, "criteria": {"figures": 1}, "reason": "Fine."}
     assert opinion.evidence["disagreement"] is False
     assert opinion.evidence["verification"] is None
 
@@ -54,11 +46,14 @@ async def test_a_disagreement_is_decided_by_the_verification_and_recorded():
     assert "1.00 of 1" in second  # ... and that of the fuzzy match
 
 
-async def test_the_other_disagreement_is_verified_too():
-    opinion = await FactualJudge().opinion(case(2), RecordingAsk(verdicts("verdict: 1", "verdict: 0")))
-
-    assert opinion.values == {"": 0.0}
+async def test_the_other_disagreement_is_verified_too_and_held_against_its_criteria():
+    both = '{"criteria": {"figures": false}, "verdict": 1}'
+    opinion = await FactualJudge().opinion(case(2), RecordingAsk(verdicts(both, "verdict: 0")))
+    assert (opinion.values, opinion.flags) == ({"": 0.0}, (ONE_UNMET,))
     assert opinion.evidence["fuzzy"]["matching"] is False
+
+    opinion = await FactualJudge().opinion(case(2), RecordingAsk(verdicts(both, both)))
+    assert opinion.flags == (ONE_UNMET, ONE_UNMET)
 
 
 async def test_a_fuzzy_match_may_settle_it_alone():
@@ -121,13 +116,7 @@ async def test_the_best_gold_answer_counts_and_reaching_the_threshold_is_enough(
 
 @pytest.mark.parametrize(
     ("answer", "gold", "differs"),
-    [
-        ("She was born in 1951.", "She was born in 1950.", "figures"),
-        ("The share rose to 5.2%", "The share fell to 5.2%", "direction"),
-        ("The share did not rise in 2021", "The share did rise in 2021", "negation"),
-        ("no", "CANNOTANSWER", None),
-        ("CANNOTANSWER", "No", None),
-    ],
+    [("In 1951.", "In 1950.", "figures"), ("no", "CANNOTANSWER", None), ("CANNOTANSWER", "No", None)],
 )
 async def test_a_match_that_states_something_else_settles_nothing(answer, gold, differs):
     judge, ask = FactualJudge(ask="unmatched"), RecordingAsk(verdicts("verdict: 0"))
@@ -174,13 +163,6 @@ def test_a_threshold_that_is_no_share_is_refused(threshold):
     assert FactualJudge(threshold=0).threshold < FactualJudge(threshold=1).threshold
 
 
-async def test_criteria_and_reason_are_kept_where_the_judge_gives_them():
-    reply = '{"criteria": {"figures": 1}, "reason": "Fine.", "verdict": 1, "other": 2}'
-    opinion = await FactualJudge().opinion(case(1), RecordingAsk(verdicts(reply)))
-
-    assert opinion.evidence["first"] == {"matching": True, "criteria": {"figures": 1}, "reason": "Fine."}
-
-
 @pytest.mark.parametrize(
     ("criteria", "verdict", "flags"),
     [
@@ -201,10 +183,3 @@ async def test_a_verdict_against_its_own_criteria_is_flagged_and_stands(criteria
     opinion = await FactualJudge().opinion(judged, RecordingAsk(verdicts(reply)))
 
     assert (opinion.values, opinion.flags) == ({"": float(verdict)}, flags)
-
-
-async def test_the_verification_is_held_against_its_criteria_too():
-    both = '{"criteria": {"figures": false}, "verdict": 1}'
-    opinion = await FactualJudge().opinion(case(2), RecordingAsk(verdicts(both, both)))
-
-    assert opinion.flags == (ONE_UNMET, ONE_UNMET)

@@ -14,35 +14,17 @@ from replay.core.errors import AdapterTimeoutError
 from replay.scorers.judges.geval import FAILED_SAMPLE, NO_FACT, UNREADABLE_SAMPLE, GEvalJudge, select_criteria
 from replay.scorers.judges.judge import UnfitVoterError
 from replay.scorers.scorer import Unscored
-from replay.testing import JudgeContract, RecordingAsk, always
+from replay.testing import RecordingAsk, always
 from tests.data_tables import from_table
 from tests.scorers.judges.samples import case
 
 
-class TestGEvalSingle(JudgeContract):
-    @pytest.fixture
-    def judge(self):
-        return GEvalJudge(mode="single")
+def test_a_dialogue_is_judged_if_one_of_its_turns_was_answered():
+    judge = GEvalJudge(mode="samples", samples=3, level="dialogue", criteria=("coherence",))
 
-    @pytest.fixture
-    def good(self):
-        return always("4")
-
-
-class TestGEvalSamplesOfDialogue(JudgeContract):
-    @pytest.fixture
-    def judge(self):
-        return GEvalJudge(mode="samples", samples=3, level="dialogue", criteria=("coherence",))
-
-    @pytest.fixture
-    def good(self):
-        return always("4")
-
-    def test_what_was_not_answered_is_not_asked_about(self, judge):
-        assert judge.why_not(case(2, None, None)) == Unscored(
-            reason="no turn of the conversation was answered"
-        )
-        assert judge.why_not(case(2, "Yes.", None)) is None
+    nothing = Unscored(reason="no turn of the conversation was answered")
+    assert judge.why_not(case(2, None, None)) == nothing
+    assert judge.why_not(case(2, "Yes.", None)) is None
 
 
 def test_the_modes_parameters_are_those_of_the_paper():
@@ -130,13 +112,6 @@ async def test_the_mean_is_over_the_criteria_and_zeros_are_counted():
     assert opinion.evidence["coherence"]["zeros"] == 0
 
 
-def test_the_mode_is_in_the_signature():
-    signatures = {GEvalJudge(mode=mode).signature for mode in ("logprobs", "samples", "single")}
-
-    assert len(signatures) == 3
-    assert all("mode=" in signature for signature in signatures)
-
-
 async def test_log_probabilities_weight_the_rating():
     top = (("5", math.log(0.5)), ("4", math.log(0.5)))
     reply = ChatReply(text="5", logprobs=(TokenLogprobs(token="5", logprob=math.log(0.5), top=top),))
@@ -212,7 +187,6 @@ def test_a_minimum_is_between_one_and_all_samples_and_moves_the_number():
         GEvalJudge(mode="samples", samples=3, min_samples=4)
     with pytest.raises(ValueError, match="min_samples 0"):
         GEvalJudge(mode="samples", min_samples=0)
-    assert "|n=20+min=10|" in GEvalJudge(mode="samples").signature
     assert "|n=3+min=3|" in GEvalJudge(mode="samples", samples=3, min_samples=3).signature
 
 
@@ -232,9 +206,7 @@ async def test_groundedness_needs_a_fact():
 
 async def test_one_criterion_may_fail_alone():
     def reply(step, prompt):
-        if step == "geval.coherence":
-            raise AdapterTimeoutError("slow")
-        return ChatReply(text="4")
+        return failing(None if step == "geval.coherence" else "4").reply(step, prompt)
 
     judge = GEvalJudge(mode="single", criteria=("naturalness", "coherence"))
     opinion = await judge.opinion(case(2), RecordingAsk(reply))
@@ -250,18 +222,25 @@ OWN = """
 """
 
 
-async def test_steps_are_asked_for_once_and_shown(tmp_path):
-    (tmp_path / "own.yaml").write_text(OWN)
+@pytest.fixture
+def own_criteria(tmp_path):
+    path = tmp_path / "own.yaml"
+    path.write_text(OWN)
+    return path
+
+
+async def test_steps_are_asked_for_once_and_shown_without_their_marks(own_criteria):
+    generated = "1) Read it.\n\n  * Count words.\n12. Three 3. times.\nRate."
 
     def reply(step, prompt):
-        return ChatReply(text="1. Read it.\n2) Count words.\n- Rate." if step.endswith(".steps") else "7")
+        return ChatReply(text=generated if step.endswith(".steps") else "7")
 
-    judge = GEvalJudge(mode="single", criteria_file=tmp_path / "own.yaml")
+    judge = GEvalJudge(mode="single", criteria_file=own_criteria)
     ask = RecordingAsk(reply)
     opinion = await judge.opinion(case(2), ask)
 
     assert opinion.values == {"brevity": 7.0}
-    assert opinion.evidence["brevity"]["steps"] == ["Read it.", "Count words.", "Rate."]
+    assert opinion.evidence["brevity"]["steps"] == ["Read it.", "Count words.", "Three 3. times.", "Rate."]
     assert opinion.evidence["brevity"]["steps_origin"] == "generated"
     assert "2. Count words." in ask.asked[1][0]
     assert re.search(r"\|steps=generated@[0-9a-f]{12}\|max_tokens=10,", judge.signature)
@@ -269,23 +248,9 @@ async def test_steps_are_asked_for_once_and_shown(tmp_path):
     assert (steps.once, steps.completion_tokens, steps.certain) == (True, 120, True)
     assert (rating.once, rating.completion_tokens, rating.certain) == (False, 3, True)
     assert steps.parameters == {"temperature": 0, "max_tokens": 400}
-    own = GEvalJudge(
-        mode="single", criteria_file=tmp_path / "own.yaml", parameters={"max_tokens": None, "temperature": 1}
-    )
+    parameters = {"max_tokens": None, "temperature": 1}
+    own = GEvalJudge(mode="single", criteria_file=own_criteria, parameters=parameters)
     assert own.plan(case(2))[0].parameters == {"temperature": 0}
-
-
-async def test_generated_steps_are_lines_without_their_marks(tmp_path):
-    (tmp_path / "own.yaml").write_text(OWN)
-    text = "1) One.\n\n  * Two.\n12. Three 3. times.\nFour."
-
-    def reply(step, prompt):
-        return ChatReply(text=text if step.endswith(".steps") else "7")
-
-    judge = GEvalJudge(mode="single", criteria_file=tmp_path / "own.yaml")
-    opinion = await judge.opinion(case(2), RecordingAsk(reply))
-
-    assert opinion.evidence["brevity"]["steps"] == ["One.", "Two.", "Three 3. times.", "Four."]
 
 
 async def test_a_whole_dialogue_is_shown_with_the_systems_own_answers():

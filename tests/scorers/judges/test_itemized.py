@@ -36,40 +36,13 @@ from replay.scorers.judges.items import (
 )
 from replay.scorers.judges.judge import RECORDED
 from replay.scorers.scorer import Unscored
-from replay.testing import JudgeContract, RecordingAsk, always
+from replay.testing import RecordingAsk, always
+from tests.data_tables import from_table
 from tests.scorers.judges.named import NAMED, PARCEL, turn_case, whole_case
 from tests.scorers.judges.samples import judge as judge_panel, panel
-from tests.scorers.judges.servers import broken, judge_server
+from tests.scorers.judges.servers import judge_server
 
 every_judge = pytest.mark.parametrize("named", NAMED, ids=lambda named: named.judge.kind)
-one_of_each_level = pytest.mark.parametrize("named", [NAMED[0], NAMED[6]], ids=lambda named: named.judge.kind)
-"""For what the frame does, whatever the items are."""
-
-
-class TestEveryJudgeKeepsTheContract(JudgeContract):
-    @pytest.fixture(params=NAMED, ids=lambda named: named.judge.kind)
-    def named(self, request):
-        return request.param
-
-    @pytest.fixture
-    def judge(self, named):
-        return named.judge()
-
-    @pytest.fixture
-    def good(self, named):
-        return always(named.reply())
-
-    @pytest.fixture
-    def judged(self, named):
-        return named.case
-
-    async def test_the_answer_is_in_the_prompt(self, judge, good, judged):
-        """Judges of what was retrieved see the passages instead."""
-        if not isinstance(judge, ContextPrecisionJudge | ContextRecallJudge):
-            await super().test_the_answer_is_in_the_prompt(judge, good, judged)
-        else:
-            prompt = judge.plan(judged)[0].prompt
-            assert all(passage.text in prompt for passage in judged.record.passages)
 
 
 async def ask_over_http(named, replies, **settings):
@@ -115,30 +88,31 @@ async def test_evidence_that_is_not_there_is_asked_for_again_and_then_left_out(n
     assert verdict.flags == ({LEFT_OUT: faults} if enough else {})
 
 
-@one_of_each_level
-async def test_broken_json_is_mended_by_asking_again(named):
+async def test_broken_json_is_mended_by_asking_again_and_what_is_taken_back_is_no_better():
+    named = NAMED[0]
     verdict, server, _ = await ask_over_http(named, [named.reply()[:-9], named.reply()])
-
     assert verdict.values == pytest.approx({"": named.value})
     assert re.search(r"That can't be used: [\w ',:]+ at character \d+ of the object\.", server.prompts[1])
 
+    verdict, *_ = await ask_over_http(named, [named.unsound_reply, named.reply([])])
+    assert verdict.values == pytest.approx({"": named.without})
 
-@one_of_each_level
+
 @pytest.mark.parametrize(
     ("reply", "complaint"),
     [
         ("I'm sorry, I can't help with that.", "the reply holds no JSON object"),
-        ('{"other": []}', '"ITEMS" is missing'),
-        ('{"ITEMS": {}}', '"ITEMS" is no list'),
-        ('{"ITEMS": [NaN]}', "the object holds NaN, which is no JSON"),
+        ('{"other": []}', '"statements" is missing'),
+        ('{"statements": {}}', '"statements" is no list'),
+        ('{"statements": [NaN]}', "the object holds NaN, which is no JSON"),
     ],
 )
-async def test_a_refusal_or_no_list_gives_no_number(named, reply, complaint):
-    verdict, server, tally = await ask_over_http(named, [reply.replace("ITEMS", named.judge.items)])
+async def test_a_refusal_or_no_list_gives_no_number(reply, complaint):
+    ask = RecordingAsk(always(reply))
+    opinion = await FaithfulnessJudge().opinion(turn_case(), ask)
 
-    assert f"That can't be used: {complaint.replace('ITEMS', named.judge.items)}." in server.prompts[1]
-    assert verdict.values == {"": UNREADABLE}
-    assert (len(server.bodies), tally.unscored) == (2, 1)
+    assert f"That can't be used: {complaint}." in ask.asked[1][0]
+    assert (opinion.values, len(ask.asked)) == ({"": UNREADABLE}, 2)
 
 
 @every_judge
@@ -151,16 +125,6 @@ async def test_an_empty_list_is_no_score(named):
     else:
         assert verdict.values == {"": named.judge.none_found}
         assert len(server.bodies) == 1
-
-
-@one_of_each_level
-async def test_timeouts_and_faults_of_the_server_are_reasons(named):
-    verdict, _, tally = await ask_over_http(named, [None], timeout_s=0.02, attempts=1)
-    assert verdict.values == {"": Unscored(reason="judge timed-out")}
-    assert tally.failed_asks == 1
-
-    verdict, _, _ = await ask_over_http(named, [broken(400)])
-    assert verdict.values == {"": Unscored(reason="judge refused")}
 
 
 @every_judge
@@ -187,34 +151,20 @@ async def test_more_than_a_third_unsound_give_no_number(named):
     assert len(ask.asked) == 1
 
 
-async def test_a_reply_that_takes_everything_back_is_no_better():
-    named = NAMED[0]
-    replies = iter([named.unsound_reply, named.reply([])])
-    ask = RecordingAsk(lambda step, prompt: ChatReply(text=next(replies)))
-    opinion = await named.judge().opinion(named.case, ask)
-
-    assert opinion.values == pytest.approx({"": named.without})
-
-
-def test_no_item_counts_twice():
-    items = NAMED[2].items
-    judge, case = NAMED[2].judge(), NAMED[2].case
-    sound, faults = judge._sound([*items, items[0]], case)
-
-    assert len(sound) == 3
-    assert faults == ["item 4: passage 1 is there twice"]
-
-
 @pytest.mark.parametrize(
-    ("value", "fault"),
-    [("maybe", '"supported" is neither true nor false'), (["yes"], '"supported" is neither true nor false')],
+    ("named", "item", "fault"),
+    [
+        (NAMED[2], NAMED[2].items[0], "item 4: passage 1 is there twice"),
+        (NAMED[0], {"statement": "a", "supported": "maybe"}, 'item 4: "supported" is neither true nor false'),
+        (NAMED[0], {"statement": "a", "supported": ["yes"]}, 'item 4: "supported" is neither true nor false'),
+    ],
 )
-async def test_a_verdict_is_true_or_false(value, fault):
-    ask = RecordingAsk(always(json.dumps({"statements": [{"statement": "a", "supported": value}]})))
-    opinion = await FaithfulnessJudge(tries=1).opinion(turn_case(), ask)
+async def test_no_item_counts_twice_and_a_verdict_is_true_or_false(named, item, fault):
+    ask = RecordingAsk(always(named.reply([*named.items, item])))
+    opinion = await named.judge(tries=1).opinion(named.case, ask)
 
-    assert opinion.values == {"": UNSOUND}
-    assert opinion.evidence["problems"] == [f"item 1: {fault}"]
+    assert opinion.values == pytest.approx({"": named.value})
+    assert opinion.evidence["problems"] == [fault]
 
 
 async def test_where_the_judge_gives_no_verdict_at_all_there_is_no_number():
@@ -227,18 +177,7 @@ async def test_where_the_judge_gives_no_verdict_at_all_there_is_no_number():
     assert opinion.values == {"": NO_VERDICT}
 
 
-@pytest.mark.parametrize(
-    ("quote", "texts", "found"),
-    [
-        ("on Monday", ["It left ON  monday!"], True),
-        ("It left ... Monday", ["It left on Monday."], True),
-        ("It left [...] Tuesday", ["It left on Monday."], False),
-        ("北京", ["中国的首都是北京。"], True),
-        ("on", ["It came.", "on"], True),
-        ("...", ["..."], False),
-        ("left came", ["It left.", "It came."], False),
-    ],
-)
+@from_table
 def test_a_quote_occurs_word_by_word(quote, texts, found):
     assert occurs(quote, texts) is found
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
 import sqlite3
+from contextlib import closing
 
 import pytest
 from typer.testing import CliRunner
@@ -26,15 +28,20 @@ from tests.waiting import until_async
 TURNS = 3
 
 
-@pytest.fixture
-def folder(tmp_path):
+def with_talks(folder):
+    """*folder*, with two conversations of three turns in it."""
     turns = [
         {"question": f"Who sang song {n}?", "gold_answer": f"Alice sang song {n}."}
         for n in range(1, TURNS + 1)
     ]
     lines = [{"id": f"talk{n}", "title": f"Talk {n}", "turns": turns} for n in range(2)]
-    (tmp_path / "talks.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    return tmp_path
+    (folder / "talks.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return folder
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return with_talks(tmp_path)
 
 
 def scenario(folder, *judges, **changes):
@@ -55,7 +62,7 @@ def by_depth(prompt, number):
     return "No" if "song 2?" in prompt else "Yes"
 
 
-async def test_a_run_is_judged_after_it_is_scored(folder):
+async def test_a_run_is_judged_after_it_is_scored_and_its_verdicts_are_kept_with_their_evidence(folder):
     async with judge_server(by_depth) as server:
         run = await run_async(scenario(folder, {"correctness": server.settings()}), runs=folder / "runs")
 
@@ -68,26 +75,17 @@ async def test_a_run_is_judged_after_it_is_scored(folder):
     assert run.scorers()["correctness"].signature == judged.signature
     assert run.state().finished
 
-
-async def test_a_verdict_is_kept_with_its_evidence_and_read_by_any_program(folder):
-    async with judge_server(by_depth) as server:
-        run = await run_async(scenario(folder, {"correctness": server.settings()}), runs=folder / "runs")
-
     verdict = run.verdicts("correctness")[1]
     assert (verdict.conversation, verdict.depth, verdict.asks, verdict.cached) == ("talk0", 2, 1, 0)
     assert verdict.data["values"] == {"correctness": 0.0}
     (vote,) = verdict.data["repeats"][0]["votes"]
     (asked,) = vote["asks"]
-    assert vote["voter"] == "openai/m"
-    assert asked["text"] == "No"
+    assert (vote["voter"], asked["text"]) == ("openai/m", "No")
     assert asked["usage"] == {"prompt_tokens": 100, "completion_tokens": 2, "cached_prompt_tokens": None}
     assert "song 2?" in verdict.data["prompts"][asked["prompt"]]
-    connection = sqlite3.connect(run.folder / "run.db")
-    rows = connection.execute(
-        "SELECT depth, json_extract(data, '$.values') FROM verdict ORDER BY 1"
-    ).fetchall()
-    connection.close()
-    assert len(rows) == 2 * TURNS
+    with closing(sqlite3.connect(run.folder / "run.db")) as connection:  # as any program reads it
+        values = "SELECT depth, json_extract(data, '$.values') FROM verdict ORDER BY 1"
+        assert len(connection.execute(values).fetchall()) == 2 * TURNS
 
 
 async def test_a_judge_may_give_numbers_of_which_less_is_better(folder):
@@ -227,8 +225,8 @@ async def test_a_new_judge_comes_beside_the_old_one_and_scores_stay(folder):
 
 
 async def test_turns_that_were_not_answered_have_no_verdict(folder):
-    faults = [{"kind": "refused", "depth": 2}]
-    systems = [{"name": "echo", "adapter": "scripted", "settings": {"faults": faults}}]
+    settings = {"faults": [{"kind": "refused", "depth": 2}]}
+    systems = [{"name": "echo", "adapter": "scripted", "settings": settings}]
     async with judge_server("Yes") as server:
         content = scenario(folder, {"correctness": server.settings()}, systems=systems)
         run = await run_async(content, runs=folder / "runs")
@@ -341,16 +339,18 @@ def call(*words):
     return CliRunner().invoke(app, [str(word) for word in words])
 
 
-@pytest.fixture
-def judged(folder):
+@pytest.fixture(scope="module")
+def judged_once(tmp_path_factory):
+    folder = with_talks(tmp_path_factory.mktemp("judged"))
     replies = {"correctness": ["Yes", "No", "Yes"], "geval.coherence": ["5", "4", "3"]}
     settings = {"adapter": "scripted", "settings": {"answers": replies}, "cache": False}
-    content = scenario(
-        folder,
-        {"correctness": settings},
-        {"geval": {**settings, "mode": "single", "criteria": ["coherence"]}},
-    )
-    return asyncio.run(run_async(content, runs=folder / "runs"))
+    judges = {"correctness": settings}, {"geval": {**settings, "mode": "single", "criteria": ["coherence"]}}
+    return asyncio.run(run_async(scenario(folder, *judges), runs=folder / "runs")).folder
+
+
+@pytest.fixture
+def judged(judged_once, tmp_path):
+    return Run(shutil.copytree(judged_once, tmp_path / "run"))
 
 
 def test_a_judge_of_the_scenario_is_asked_again_by_name(judged):

@@ -14,7 +14,7 @@ from dataclasses import replace
 import msgspec
 import pytest
 
-from replay.core.conversation import Passage, UserGoal
+from replay.core.conversation import Passage
 from replay.scorers.judges.claims import ClaimsJudge
 from replay.scorers.judges.factual import FactualJudge
 from replay.scorers.judges.geval import NO_ANSWER, GEvalJudge
@@ -29,21 +29,10 @@ from replay.scorers.judges.pairwise import (
 from replay.scorers.judges.prompt import VARIABLES, case_variables, dialogue_fact
 from replay.scorers.judges.yes_no import NO_GOAL, SAYS_BOTH, UNREADABLE, CorrectnessJudge, GoalReachedJudge
 from replay.scorers.scorer import Unscored
-from replay.testing import JudgeContract, RecordingAsk, always
+from replay.testing import RecordingAsk, always
+from tests.data_tables import from_table
 from tests.scorers.judges.samples import ANSWERS, TALK, case, records
-
-CLAIMS = {"golden_claims": ["A", "B"], "candidate_claims": ["A", "C", "D"], "common_claims": ["A"]}
-
-
-class TestCorrectness(JudgeContract):
-    @pytest.fixture
-    def judge(self):
-        return CorrectnessJudge()
-
-    @pytest.fixture
-    def good(self):
-        return always("Yes")
-
+from tests.scorers.judges.test_contract import GOAL
 
 # correctness ---------------------------------------------------------------------------------------------
 
@@ -245,20 +234,6 @@ async def test_a_prompt_may_begin_with_a_byte_order_mark_and_end_with_blank_line
     assert ask.asked[0][0] == "Alice?"
 
 
-class TestPairwise(JudgeContract):
-    @pytest.fixture
-    def judge(self):
-        return PairwiseJudge()
-
-    @pytest.fixture
-    def good(self):
-        return always("Both say the same.\nTIE")
-
-    @pytest.fixture
-    def judged(self):
-        return case(2, "A.", "In another year.")
-
-
 async def test_the_answers_change_places():
     judged = case(2, "A.", "In another year.")
     recorded = judged.record.gold_answers[0]
@@ -288,41 +263,12 @@ def test_what_has_no_second_answer_or_the_same_one_is_not_asked_about():
     assert judge.why_not(case(2, "A.", "Another one.")) is None
 
 
-@pytest.mark.parametrize(
-    ("reply", "choice"),
-    [
-        ("A", "a"),
-        ("**B**.", "b"),
-        ("Answer A", "a"),
-        ("The first has the year.\n\nTIE", "tie"),
-        ("Verdict: [[B]]", "b"),
-        ("My verdict is A, since B lacks the year.", "a"),
-        ("[[Tie]]", "tie"),
-        ("A is better than B in some ways.", None),
-        ("Neither of them can be judged here.", None),
-        ("", None),
-    ],
-)
+@from_table
 def test_the_choice_is_the_last_line_or_behind_a_label(reply, choice):
     assert read_choice(reply) == choice
 
 
-GOAL = UserGoal(wants="You want to know when she was born.", reached_when="A year was named.")
 WITH_GOAL = replace(case(3), conversation=msgspec.structs.replace(TALK, goal=GOAL))
-
-
-class TestGoalReached(JudgeContract):
-    @pytest.fixture
-    def judge(self):
-        return GoalReachedJudge()
-
-    @pytest.fixture
-    def good(self):
-        return always("Yes, it does.")
-
-    @pytest.fixture
-    def judged(self):
-        return WITH_GOAL
 
 
 def test_only_conversations_with_a_goal_and_an_answer_are_judged():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import AsyncExitStack
 
 import pytest
 
@@ -20,12 +21,12 @@ def values(verdicts):
     return [verdict.values for verdict in verdicts]
 
 
-async def test_a_good_judge_is_asked_once_per_turn_without_history():
+async def test_a_good_judge_is_asked_once_per_turn_without_history_and_all_of_it_is_kept():
     def reply(prompt, number):
-        return "Yes" if "It was Alice Okafor" in prompt else "No"
+        return "Yes, it is." if "It was Alice Okafor" in prompt else "No"
 
     async with judge_server(reply) as server:
-        verdicts, tally = await judge(panel("correctness", **server.settings()), CASES)
+        verdicts, tally = await judge(panel("correctness", **server.settings(), concurrency=1), CASES)
 
     assert values(verdicts) == [{"": 1.0}, {"": 0.0}, {"": 0.0}]
     assert len(server.bodies) == 3
@@ -33,6 +34,10 @@ async def test_a_good_judge_is_asked_once_per_turn_without_history():
         assert [message["role"] for message in body["messages"]] == ["user"]
         assert (body["temperature"], body["max_tokens"]) == (0, 16)
     assert (tally.asks, tally.prompt_tokens, tally.completion_tokens) == (3, 300, 6)
+    (asked,) = verdicts[0].asks
+    assert (asked.text, asked.cached, asked.usage.prompt_tokens) == ("Yes, it is.", False, 100)
+    assert verdicts[0].prompts[asked.prompt] == server.prompts[0]
+    assert dict(asked.parameters) == {"temperature": 0, "max_tokens": 16}
 
 
 async def test_a_judges_parameters_go_before_the_adapters_own():
@@ -42,18 +47,6 @@ async def test_a_judges_parameters_go_before_the_adapters_own():
 
     body = server.bodies[0]
     assert (body["temperature"], body["seed"], body["max_tokens"]) == (0, 3, 2)
-
-
-async def test_what_a_verdict_is_built_on_is_all_kept():
-    async with judge_server("Yes, it is.") as server:
-        (verdict,), _ = await judge(panel("correctness", **server.settings()), CASES[:1])
-
-    (asked,) = verdict.asks
-    assert asked.text == "Yes, it is."
-    assert verdict.prompts[asked.prompt] == server.prompts[0]
-    assert dict(asked.parameters) == {"temperature": 0, "max_tokens": 16}
-    assert asked.usage.prompt_tokens == 100
-    assert not asked.cached
 
 
 async def test_a_malformed_judge_leaves_turns_unscored_with_its_words_kept():
@@ -89,22 +82,22 @@ async def test_a_slow_judge_times_out():
     assert tally.first_failure == "no complete reply within 0.02 s; raise timeout_s if it may take longer"
 
 
-async def test_a_rate_limited_judge_is_asked_again():
-    async with judge_server(lambda prompt, number: limited() if number % 2 else "Yes") as server:
-        built = panel("correctness", **server.settings(), concurrency=1)
+@pytest.mark.parametrize(
+    ("attempts", "reply", "value", "counts"),
+    [
+        (3, lambda prompt, number: limited() if number % 2 else "Yes", 1.0, (6, 3, 0)),
+        (2, lambda prompt, number: limited(), Unscored(reason="judge rate-limited"), (6, 3, 3)),
+    ],
+    ids=["again", "for good"],
+)
+async def test_a_rate_limited_judge_is_asked_again_and_given_up_in_the_end(attempts, reply, value, counts):
+    async with judge_server(reply) as server:
+        built = panel("correctness", **server.settings(), concurrency=1, attempts=attempts)
         verdicts, tally = await judge(built, CASES)
 
-    assert values(verdicts) == [{"": 1.0}] * 3
-    assert (tally.asks, tally.retries, tally.failed_asks) == (6, 3, 0)
-
-
-async def test_a_judge_that_is_limited_for_good_is_given_up():
-    async with judge_server(lambda prompt, number: limited()) as server:
-        verdicts, tally = await judge(panel("correctness", **server.settings(), attempts=2), CASES)
-
-    assert values(verdicts) == [{"": Unscored(reason="judge rate-limited")}] * 3
-    assert len(server.bodies) == 6
-    assert "429" in tally.first_failure
+    assert values(verdicts) == [{"": value}] * 3
+    assert (tally.asks, tally.retries, tally.failed_asks) == counts
+    assert tally.first_failure is None or "429" in tally.first_failure
 
 
 async def test_log_probabilities_come_over_the_wire():
@@ -148,27 +141,20 @@ async def test_the_politeness_limit_holds():
     assert len(server.bodies) == 2
 
 
-async def test_the_majority_decides_and_every_vote_is_kept():
-    async with judge_server("Yes") as one, judge_server("No") as two, judge_server("yes!") as three:
-        voters = [
-            {**server.settings(), "name": name}
-            for server, name in ((one, "one"), (two, "two"), (three, "three"))
-        ]
+async def test_the_majority_decides_every_vote_is_kept_and_a_voter_that_fails_does_not_count():
+    replies = {"one": "Yes", "two": "No", "three": "yes!", "four": lambda prompt, number: broken(400)}
+    async with AsyncExitStack() as stack:
+        servers = {
+            name: await stack.enter_async_context(judge_server(said)) for name, said in replies.items()
+        }
+        voters = [{**server.settings(), "name": name} for name, server in servers.items()]
         (verdict,), tally = await judge(panel("correctness", voters=voters), CASES[:1])
 
     assert verdict.values == {"": 1.0}
-    votes = verdict.repeats[0].votes
-    assert [(vote.voter, vote.values[""]) for vote in votes] == [("one", 1.0), ("two", 0.0), ("three", 1.0)]
-    assert tally.asks == 3
-
-
-async def test_a_voter_that_fails_does_not_count():
-    async with judge_server("Yes") as one, judge_server(lambda prompt, number: broken(400)) as two:
-        voters = [{**one.settings(), "name": "one"}, {**two.settings(), "name": "two"}]
-        (verdict,), tally = await judge(panel("correctness", voters=voters), CASES[:1])
-
-    assert verdict.values == {"": 1.0}
-    assert tally.failed_asks == 1
+    votes = [(vote.voter, vote.values[""]) for vote in verdict.repeats[0].votes]
+    refused = Unscored(reason="judge refused")
+    assert votes == [("one", 1.0), ("two", 0.0), ("three", 1.0), ("four", refused)]
+    assert (tally.asks, tally.failed_asks) == (4, 1)
 
 
 async def test_repeats_are_really_asked_and_their_mean_counts():

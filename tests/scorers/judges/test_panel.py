@@ -48,27 +48,10 @@ def test_the_spread_of_repeats():
     spread = spread_of([[1.0, 1.0, 0.0], [0.0, 1.0, 1.0], [1.0, None, 1.0]])
 
     assert spread is not None
-    assert spread.turns == 2
-    assert spread.means == (0.5, 1.0, 0.5)
-    assert (spread.low, spread.high) == (0.5, 1.0)
+    assert (spread.turns, spread.means, spread.low, spread.high) == (2, (0.5, 1.0, 0.5), 0.5, 1.0)
     assert spread.std == pytest.approx(0.288675, abs=1e-6)
     assert spread.turn_std == pytest.approx(0.577350, abs=1e-6)
-
-
-def test_no_spread_without_repeats():
-    assert spread_of([]) is None
-    assert spread_of([[1.0], [0.0]]) is None
-    assert spread_of([[1.0, None]]) is None
-
-
-def test_a_case_per_turn_or_per_conversation():
-    found = cases("turn", records(*ANSWERS)[::-1], {"c1": TALK}, {"s": {"pred": "gold"}})
-
-    assert [c.record.depth for c in found] == [1, 2, 3]
-    assert {c.history_shown for c in found} == {"gold"}
-    (whole,) = cases("dialogue", records(*ANSWERS), {"c1": TALK}, {})
-    assert len(whole.records) == 3
-    assert whole.history_shown == "own"
+    assert [spread_of(repeats) for repeats in ([], [[1.0], [0.0]], [[1.0, None]])] == [None] * 3
 
 
 async def test_an_estimate_asks_nothing_and_counts_what_will_be_asked(tmp_path):
@@ -162,12 +145,13 @@ def test_cases_are_told_apart_by_conversation_system_and_policy():
     histories = {"s": {"gold": "gold"}, "t": {"pred": "gold"}}
     found = cases("dialogue", [*records(*ANSWERS), *others], {"c1": TALK}, histories)
 
-    assert [(c.record.policy, c.record.depth, c.history_shown) for c in found] == [
+    assert [(c.record.policy, len(c.records), c.history_shown) for c in found] == [
         ("pred", 3, "own"),
         ("gold", 3, "gold"),
     ]
-    turns = cases("turn", others, {"c1": TALK}, {})
+    turns = cases("turn", others[::-1], {"c1": TALK}, histories)
     assert [[r.depth for r in c.records] for c in turns] == [[1], [1, 2], [1, 2, 3]]
+    assert {c.history_shown for c in turns} == {"gold"}
 
 
 async def test_an_estimate_knows_the_cache_and_what_may_follow(tmp_path):
@@ -191,23 +175,13 @@ def replied(*usages: Usage | None, cost_usd: float | None = None) -> AskTally:
     return tally
 
 
-def test_nothing_is_counted_before_anything_is_asked():
-    counts = ("verdicts", "unscored", "asks", "retries", "failed_asks", "cached", "prompt_tokens")
-    counts += ("completion_tokens", "uncounted")
-
-    assert [getattr(AskTally(), name) for name in counts] == [0] * len(counts)
-    assert (AskTally().cost_usd, AskTally().first_failure, AskTally().problems) == (None, None, [])
-
-
 @pytest.mark.parametrize(
     ("usages", "counts"),
     [
-        ([None], (0, 0, 1)),
+        ([], (0, 0, 0)),
         ([Usage()], (0, 0, 1)),
         ([Usage(prompt_tokens=3)], (3, 0, 0)),
-        ([Usage(completion_tokens=2)], (0, 2, 0)),
         ([Usage(prompt_tokens=3, completion_tokens=2), Usage(prompt_tokens=4), None], (7, 2, 1)),
-        ([None, None], (0, 0, 2)),
     ],
 )
 def test_tokens_are_added_up_as_far_as_they_are_known(usages, counts):

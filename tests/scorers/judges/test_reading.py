@@ -25,38 +25,10 @@ from replay.scorers.judges.reading import (
     says_both,
     weighted_rating,
 )
+from tests.data_tables import from_table
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("Yes", True),
-        ("yes.", True),
-        ("**No**", False),
-        ("The answer is: NO, since the year differs. Yes?", False),
-        ("Yesterday I noticed nothing.", None),
-        ("Correct.", None),
-        ("There is no doubt: yes", True),
-        ("There is no doubt that it is right.", None),
-        ("No doubt, it is right.", None),
-        ("No mistake here. Yes", True),
-        ("I'd say yes, no question", True),
-        ("Yes both say 1987", True),
-        ("No because the year differs", False),
-        ("No the year differs", False),
-        ("No (wrong year)", False),
-        ("no\nbecause", False),
-        ("<answer>no</answer>", False),
-        ("Nobody said so.", None),
-        ("Yes or no? No.", False),
-        ("I can't say yes or no.", None),
-        ("Yes/No", None),
-        ("It's not a yes.", None),
-        ("I wouldn't say yes.", None),
-        ("It is not correct, no.", False),
-        ("", None),
-    ],
-)
+@from_table
 def test_the_first_yes_or_no_that_is_an_answer_counts(text, said):
     assert read_yes_no(text) is said
 
@@ -66,40 +38,7 @@ def test_both_words_are_found_in_whatever_sense():
     assert not says_both("Yes, yes; nobody noticed.")
 
 
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ("4", 4),
-        (" 5\n", 5),
-        ("- Naturalness: 3", 3),
-        ("Naturalness: 3\nThere are 2 mistakes.", 3),
-        ("**Score:** 2", 2),
-        ('{"score": 4, "of": 5}', 4),
-        ("4/5", 4),
-        ("4 out of 5, all in all", 4),
-        ("4/5, and 4 out of 5 again", 4),
-        ("4/5 or 3/5", None),
-        ("4, I mean 4.0", 4),
-        ("1", 1),
-        ("5", 5),
-        ("0.5", None),
-        ("Grade = 2", 2),
-        ("score: 6", None),
-        ("score: 0", 0),
-        ("score: 5, no, score: 3", 3),
-        ("the score is [3]", 3),
-        ("I'd say 4.5", 4.5),
-        ("On a scale of 1 to 5, I give it 4.", None),
-        ("My rating is 4 on a scale from 1 to 5", 4),
-        ("0", 0),
-        ("6", None),
-        ("-2", None),
-        ("It has 3 parts and 4 ideas", None),
-        ("good", None),
-        ("top10", None),
-        ("", None),
-    ],
-)
+@from_table
 def test_a_rating_is_read_only_where_it_is_clear(text, value):
     read = read_rating(text, 1, 5, label="naturalness")
 
@@ -108,28 +47,7 @@ def test_a_rating_is_read_only_where_it_is_clear(text, value):
         assert text[read.start :].startswith(f"{value:g}")
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ('{"reason": "x", "verdict": 1}', True),
-        ('Sure!\n```json\n{"verdict": 0}\n```', False),
-        ('{"verdict": "contradicting"}', False),
-        ('{"verdict": true}', True),
-        ("Verdict: 1", True),
-        ("First I thought verdict: 1, but the verdict is 0.", False),
-        ("0", False),
-        ("**1**", True),
-        ("Factually matching.", True),
-        ('{"verdict": 2}', None),
-        ('{"verdict": null}', None),
-        ("I can't tell.", None),
-        ("verdict - factually contradicting", False),
-        ("VERDICT: True", True),
-        ('{"verdict": "Factually Matching"}', True),
-        ('{"other": 1} verdict = 0', False),
-        ("false", False),
-    ],
-)
+@from_table
 def test_a_factual_verdict(text, said):
     assert read_match(text) is said
 
@@ -141,6 +59,7 @@ def test_an_object_is_found_among_prose_fences_and_braces():
     assert first_object(text, ()) == {"a": 1}
     assert first_object(text, ("z",)) == {"a": 1}
     assert first_object("[1, 2]", ()) is None
+    assert first_object('{"a": {"b": 1}} {"b": 2}', ("b",)) == {"b": 2}, "one inside another is none"
 
 
 def test_so_many_braces_are_tried_and_so_many_characters_are_read_in_vain(monkeypatch):
@@ -152,10 +71,6 @@ def test_so_many_braces_are_tried_and_so_many_characters_are_read_in_vain(monkey
     assert first_object(broken, ()) == {"c": 1}
     monkeypatch.setattr(prompt, "_CHARACTERS_TRIED", 9)
     assert first_object(broken, ()) is None
-
-
-def test_an_object_inside_another_is_no_object_of_its_own():
-    assert first_object('{"a": {"b": 1}} {"b": 2}', ("b",)) == {"b": 2}
 
 
 def test_a_reply_that_is_nested_too_deeply_is_passed_over():
@@ -188,67 +103,59 @@ def digits(text: str, chances: dict[str, float]) -> TokenLogprobs:
     return TokenLogprobs(token=text, logprob=-0.1, top=top)
 
 
-def rated(*tokens: TokenLogprobs) -> WeightedRating:
-    found = weighted_rating(tokens, 1, 5, label="naturalness")
+@pytest.mark.parametrize(
+    ("tokens", "value", "mass"),
+    [
+        # The mean is weighted by probability.
+        ([("5", {"5": 0.6, "4": 0.3, "3": 0.1})], 0.6 * 5 + 0.3 * 4 + 0.1 * 3, 1.0),
+        # Other tokens are left out, and the rest brought to one.
+        ([("5", {"5": 0.4, " 5": 0.2, "Sure": 0.2, "3": 0.2, "9": 0.0001})], (5 * 0.6 + 3 * 0.2) / 0.8, 0.8),
+        # Both ends of the scale count, and nothing beyond.
+        ([("1", {"1": 0.25, "5": 0.25, "0": 0.25, "6": 0.25})], 3.0, 0.5),
+        # It is taken where it stands.
+        (
+            [("- Natural", {"- Natural": 1.0}), (": ", {": ": 0.9, "1": 0.1}), ("4", {"4": 0.5, "2": 0.5})],
+            3.0,
+            1.0,
+        ),
+    ],
+)
+def test_a_rating_is_the_mean_of_those_that_a_model_held_for_likely(tokens, value, mass):
+    found = weighted_rating([digits(*token) for token in tokens], 1, 5, label="naturalness")
+
     assert isinstance(found, WeightedRating)
-    return found
+    assert (found.value, found.mass) == (pytest.approx(value), pytest.approx(mass))
+    assert set(found.probabilities) <= set("12345")
 
 
-def test_the_mean_is_weighted_by_probability():
-    """0.6 * 5 + 0.3 * 4 + 0.1 * 3 = 4.5."""
-    found = rated(digits("5", {"5": 0.6, "4": 0.3, "3": 0.1}))
-
-    assert found.value == pytest.approx(4.5)
-    assert found.mass == pytest.approx(1.0)
-
-
-def test_other_tokens_are_left_out_and_the_rest_brought_to_one():
-    found = rated(digits("5", {"5": 0.4, " 5": 0.2, "Sure": 0.2, "3": 0.2, "9": 0.0001}))
-
-    assert found.value == pytest.approx((5 * 0.6 + 3 * 0.2) / 0.8)
-    assert found.mass == pytest.approx(0.8)
+@pytest.mark.parametrize(
+    ("text", "chances", "reason"),
+    [
+        ("0", {"0": 0.9, "3": 0.1}, CANT_EVALUATE),
+        ("Well", {"Well": 0.9, "3": 0.1}, UNREADABLE),
+        ("4", {"9": 1.0}, UNREADABLE),
+    ],
+)
+def test_zero_cant_be_evaluated_and_prose_or_candidates_off_the_scale_cant_be_read(text, chances, reason):
+    assert weighted_rating([digits(text, chances)], 1, 5, label="x") is reason
 
 
-def test_the_rating_is_taken_where_it_stands():
-    found = rated(
-        digits("- Natural", {"- Natural": 1.0}),
-        digits("ness", {"ness": 1.0}),
-        digits(": ", {": ": 0.9, "1": 0.1}),
-        digits("4", {"4": 0.5, "2": 0.5}),
-    )
+@pytest.mark.parametrize(
+    ("ratings", "more", "value"),
+    [
+        # What can't be read is left out, never taken as 0: that would be a rating below the worst.
+        ((5, 4, None, 0, 3), {}, 4.0),
+        ((None, None), {}, UNREADABLE),
+        ((0, 0, 5), {}, CANT_EVALUATE),
+        ((0, 0, 5, 4), {}, 4.5),  # as many zeros don't outnumber
+        ((0, None), {}, CANT_EVALUATE),
+        ((5, 4, None), {"failed": 1, "needed": 2}, 4.5),
+        ((5, 4, None), {"failed": 1, "needed": 3}, TOO_FEW),
+        ((0, 4), {"failed": 2, "needed": 2}, TOO_FEW),
+    ],
+)
+def test_samples_have_a_mean_or_a_reason(ratings, more, value):
+    sampled = SampledRating(ratings=ratings, **more)
 
-    assert found.value == pytest.approx(3.0)
-
-
-def test_zero_cant_be_evaluated_and_prose_cant_be_read():
-    assert weighted_rating([digits("0", {"0": 0.9, "3": 0.1})], 1, 5, label="x") is CANT_EVALUATE
-    assert weighted_rating([digits("Well", {"Well": 0.9, "3": 0.1})], 1, 5, label="x") is UNREADABLE
-
-
-def test_a_mean_of_samples_leaves_out_what_cant_be_read():
-    """Never as 0: that would be a rating below the worst."""
-    sampled = SampledRating(ratings=(5, 4, None, 0, 3))
-
-    assert sampled.value == 4.0
-    assert (sampled.rated, sampled.unreadable, sampled.zeros) == (3, 1, 1)
-
-
-def test_samples_without_ratings_are_unscored():
-    assert SampledRating(ratings=(None, None)).value is UNREADABLE
-    assert SampledRating(ratings=(0, 0, 5)).value is CANT_EVALUATE
-    assert SampledRating(ratings=(0, 0, 5, 4)).value == 4.5  # as many zeros don't outnumber
-    assert SampledRating(ratings=(0, None)).value is CANT_EVALUATE
-    assert SampledRating(ratings=(5, 4, None), failed=1, needed=2).value == 4.5
-    assert SampledRating(ratings=(5, 4, None), failed=1, needed=3).value is TOO_FEW
-    assert SampledRating(ratings=(0, 4), failed=2, needed=2).value is TOO_FEW
-
-
-def test_both_ends_of_the_scale_count_and_nothing_beyond():
-    found = rated(digits("1", {"1": 0.25, "5": 0.25, "0": 0.25, "6": 0.25}))
-
-    assert (found.value, found.mass) == (pytest.approx(3.0), pytest.approx(0.5))
-    assert list(found.probabilities) == ["1", "5"]
-
-
-def test_candidates_off_the_scale_alone_are_no_rating():
-    assert weighted_rating([digits("4", {"9": 1.0})], 1, 5, label="x") is UNREADABLE
+    assert sampled.value == value
+    assert (sampled.zeros, sampled.unreadable) == (ratings.count(0), ratings.count(None))

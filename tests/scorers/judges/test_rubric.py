@@ -16,7 +16,7 @@ from replay.runs.launch import run_async
 from replay.scorers.judges.judge import Case
 from replay.scorers.judges.yes_no import NO_RUBRIC, SAYS_BOTH, UNREADABLE, RubricJudge
 from replay.scorers.scorer import Unscored
-from replay.testing import JudgeContract, RecordingAsk, always
+from replay.testing import RecordingAsk, always
 from tests.data_tables import from_table
 from tests.scorers.judges.samples import TALK, case
 from tests.scorers.judges.servers import broken, judge_server
@@ -36,20 +36,6 @@ ASKED_FOR = msgspec.structs.replace(
 
 def asked_for(depth: int, *answers: str | None) -> Case:
     return replace(case(depth, *answers), conversation=ASKED_FOR)
-
-
-class TestRubric(JudgeContract):
-    @pytest.fixture
-    def judge(self):
-        return RubricJudge()
-
-    @pytest.fixture
-    def good(self):
-        return always("Yes, it does.")
-
-    @pytest.fixture
-    def judged(self):
-        return asked_for(2)
 
 
 def test_a_turn_without_a_rubric_is_not_asked_about():

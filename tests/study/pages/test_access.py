@@ -44,20 +44,20 @@ async def test_a_link_s_token_leaves_the_address_and_opens_its_own_part_only(dat
                 assert response.status == 401
 
 
-@pytest.mark.parametrize("token", ["", "1-", "1", "-", "١-" + "x" * 43, "0-" + "x" * 43, "9" * 5000, "\0"])
-async def test_no_token_that_nobody_was_given_opens_anything(database, token):
+NO_TOKENS = ["", "1-", "1", "-", "١-" + "x" * 43, "0-" + "x" * 43, "9" * 5000, "\0"]
+
+
+async def test_no_token_that_nobody_was_given_opens_anything(database):
     async with served(database) as study, ClientSession() as client:
-        for part in ("rate", "owner"):
+        study.pages.access._wrong_links = RequestRateLimit(at_once=1000, per_s=1)
+        for token in NO_TOKENS:
             for asked in ({"params": {"token": token}}, {"headers": {"Cookie": f"a={token[:99]!r}"}}):
-                async with client.get(f"{study.address}/{part}", **asked) as response:
-                    assert response.status == 401, await response.text()
-
-
-async def test_one_rater_s_token_with_another_s_number_opens_nothing(database):
-    async with served(database) as study:
+                for part in ("rate", "owner"):
+                    async with client.get(f"{study.address}/{part}", **asked) as response:
+                        assert response.status == 401, await response.text()
         token = study.pages.access.rater_token(1)
         assert study.pages.access.rater_of(token).name == "Ann"
-        assert study.pages.access.rater_of("2" + token[1:]) is None
+        assert study.pages.access.rater_of("2" + token[1:]) is None, "with another's number"
         assert study.pages.access.rater_of(study.pages.access.rater_token(3)) is None
 
 
@@ -74,43 +74,35 @@ async def test_a_rater_s_page_holds_no_token_and_no_other_rater(database):
 # Forms ---------------------------------------------------------------------------------------------------
 
 
-async def test_another_s_assignment_stays_as_it_is(database):
+async def test_another_s_assignment_stays_as_it_is_and_one_that_is_none_does_nothing(database):
     async with served(database) as study, study.at_work(1) as browser, study.at_work(2) as other:
         theirs = other.form("/rate/answer")["assignment"]
-        assert theirs != browser.form("/rate/answer")["assignment"]
-        await browser.send("/rate/answer", {"assignment": theirs, "rating": "1"})
-
-        assert (browser.status, browser.heading) == (409, "Not saved")
+        form = {**browser.form("/rate/answer"), "rating": "1"}
+        assert theirs != form["assignment"]
+        for number in (theirs, "", "x", "-1", "1.0", "١", "9" * 40, "\0", "1 OR 1"):
+            await browser.post("/rate/answer", {**form, "assignment": number})
+            assert (browser.status, browser.heading) == (409, "Not saved"), number
         assert not study.store.judgements()
 
 
-@pytest.mark.parametrize("number", ["", "x", "-1", "1.0", "١", "9" * 40, "\0", "1 OR 1"])
-async def test_an_assignment_that_is_none_does_nothing(database, number):
+STRANGE = [
+    ({"form_token": ""}, 403),
+    ({"form_token": "x" * 43}, 403),
+    ({"click": ""}, 400),
+    ({"click": "x" * 65}, 400),
+    ({"step": "\0"}, 409),
+    ({"rating": "\0"}, 422),
+    ({"rating": "x" * 200_000}, 422),
+    ({"rating": "x" * 300_000}, 413),
+]
+
+
+async def test_a_form_that_our_pages_do_not_send_keeps_nothing(database):
     async with served(database) as study, study.at_work(1) as browser:
-        await browser.send("/rate/answer", {"assignment": number, "rating": "1"})
-
-        assert (browser.status, browser.heading) == (409, "Not saved")
-        assert not study.store.judgements()
-
-
-@pytest.mark.parametrize(
-    ("changed", "status"),
-    [
-        ({"form_token": ""}, 403),
-        ({"form_token": "x" * 43}, 403),
-        ({"click": ""}, 400),
-        ({"click": "x" * 65}, 400),
-        ({"step": "\0"}, 409),
-        ({"rating": "\0"}, 422),
-        ({"rating": "x" * 200_000}, 422),
-        ({"rating": "x" * 300_000}, 413),
-    ],
-)
-async def test_a_form_that_our_pages_do_not_send_keeps_nothing(database, changed, status):
-    async with served(database) as study, study.at_work(1) as browser:
-        await browser.send("/rate/answer", {"rating": "1", **changed})
-
-        assert browser.status == status
+        form = {**browser.form("/rate/answer"), "rating": "1"}
+        for number, (changed, status) in enumerate(STRANGE):
+            await browser.post("/rate/answer", {**form, "click": f"click-{number}", **changed})
+            assert browser.status == status, changed
         assert not study.store.judgements()
 
 
@@ -146,36 +138,27 @@ async def test_a_comment_of_any_characters_is_kept_and_shown_harmless(database):
 # Where requests come from --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("method", ["HEAD", "OPTIONS", "PUT", "DELETE", "TRACE", "POST", "PROPFIND"])
-async def test_a_page_is_only_looked_at(database, method):
+async def test_a_page_is_only_looked_at(database):
     """A HEAD or a preview must not give a task."""
-    async with (
-        served(database) as study,
-        study.at_work(1) as browser,
-        browser.client.request(method, f"{study.address}/rate") as response,
-    ):
-        assert response.status == 405
-        assert response.headers["Allow"] == "GET"
-
-
-@pytest.mark.parametrize(
-    ("headers", "status"),
-    [
-        ({"Host": "evil.example"}, 421),
-        ({"Host": "127.0.0.1:1"}, 421),
-        ({"Origin": "https://evil.example"}, 403),
-        ({"Origin": "null"}, 403),
-        ({"Origin": "http://127.0.0.1@evil.example"}, 403),
-    ],
-)
-async def test_other_names_and_other_sites_pages_are_sent_away(database, headers, status):
     async with served(database) as study, study.at_work(1) as browser:
-        form = browser.form("/rate/answer")
-        sent = browser.client.post(
-            f"{study.address}/rate/answer", data={**form, "rating": "1"}, headers=headers
-        )
-        async with sent as response:
-            assert response.status == status
+        for method in ("HEAD", "OPTIONS", "PUT", "DELETE", "TRACE", "POST", "PROPFIND"):
+            async with browser.client.request(method, f"{study.address}/rate") as response:
+                assert (response.status, response.headers["Allow"]) == (405, "GET"), method
+
+
+async def test_other_names_and_other_sites_pages_are_sent_away(database):
+    async with served(database) as study, study.at_work(1) as browser:
+        form = {**browser.form("/rate/answer"), "rating": "1"}
+        for headers, status in (
+            ({"Host": "evil.example"}, 421),
+            ({"Host": "127.0.0.1:1"}, 421),
+            ({"Origin": "https://evil.example"}, 403),
+            ({"Origin": "null"}, 403),
+            ({"Origin": "http://127.0.0.1@evil.example"}, 403),
+        ):
+            sent = browser.client.post(f"{study.address}/rate/answer", data=form, headers=headers)
+            async with sent as response:
+                assert response.status == status, headers
         assert not study.store.judgements()
 
 

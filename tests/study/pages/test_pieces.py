@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from replay.study.pages.server import paragraphs, pieces
+from tests.data_tables import from_table
 
 LINES = st.sampled_from(
     ["| a | b |", "+---+", "```", "  ```py", "a\tb", "words", "", " ", "\t", "|", "\r", "    x"]
@@ -19,18 +20,7 @@ def test_pieces_put_together_are_the_text(text):
     assert all(piece.text for piece in found)
 
 
-@pytest.mark.parametrize(
-    ("text", "fixed"),
-    [
-        ("See:\n```py\nx = 1\n```\nDone.", ["```py\nx = 1\n```\n"]),
-        ("| a | b |\n|---|---|\n| 1 | 2 |", ["| a | b |\n|---|---|\n| 1 | 2 |"]),
-        ("a\tb\n1\t2\nend", ["a\tb\n1\t2\n"]),
-        ("One line with | a bar\nand ``` a fence", []),
-        ("|one row only\nwords", []),
-        ("```\nnever closed", []),
-        ("column\tonce", []),
-    ],
-)
+@from_table
 def test_code_and_tables_keep_their_lines(text, fixed):
     assert [piece.text for piece in pieces(text) if piece.fixed] == fixed
 

@@ -51,19 +51,12 @@ async def test_one_link_leads_each_to_their_own_work_and_back_to_the_platform(qu
             assert browser.heading == "Done"
             assert ">C1DONE<" in browser.html
             assert 'href="https://app.prolific.com/submissions/complete?cc=C1DONE"' in browser.html
-        (rater,) = study_.store.raters()
-        assert (rater.name, bool(rater.joined_at), bool(rater.finished_at)) == ("5f3a9c", True, True)
-
-
-async def test_whoever_has_their_code_is_given_nothing_more(quick_run, tmp_path):
-    async with served(study(quick_run, tmp_path)) as study_, coming(study_, "a") as browser:
-        await browser.send("/rate/consent")
-        await browser.send("/rate/begin")
-        await browser.send("/rate/answer", {"rating": "1"})
-        more = study_.store.task(1)
-        study_.store.add_tasks([more])
-        await browser.open("/rate")
-        assert browser.heading == "Done"
+            (rater,) = study_.store.raters()
+            assert (rater.name, bool(rater.joined_at), bool(rater.finished_at)) == ("5f3a9c", True, True)
+            # Whoever has their code is given nothing more.
+            study_.store.add_tasks([study_.store.task(1)])
+            await browser.open("/rate")
+            assert browser.heading == "Done"
 
 
 async def test_who_declines_gets_a_code_of_their_own_and_may_change_their_mind(quick_run, tmp_path):
@@ -105,12 +98,21 @@ async def test_where_no_work_is_left_the_code_is_that_of_the_screened_out(quick_
                     await browser.send("/rate/answer", {"rating": "1"})
 
 
-@pytest.mark.parametrize("id", [None, "{{%25PROLIFIC_PID%25}}", "%3Cb%3E", ""])
-async def test_without_an_id_in_the_address_it_is_asked_for(quick_run, tmp_path, id):
-    async with served(study(quick_run, tmp_path)) as study_, coming(study_, id) as browser:
-        assert browser.heading == "Your id"
-        assert 'name="PROLIFIC_PID"' in browser.html
+async def test_the_owner_s_page_has_the_common_link_which_holds_a_key_and_asks_for_an_id(quick_run, tmp_path):
+    async with served(study(quick_run, tmp_path)) as study_:
+        async with study_.browser(study_.owner_link) as owner:
+            link = f"{study_.address}/join/{study_.pages.access.entry_key}?PROLIFIC_PID="
+            assert link + "{{%PROLIFIC_PID%}}" in owner.html
+            await owner.open("/join/guessed?PROLIFIC_PID=a")
+            assert owner.status == 401
+        for id in (None, "{{%25PROLIFIC_PID%25}}", "%3Cb%3E", ""):
+            async with coming(study_, id) as browser:
+                assert browser.heading == "Your id"
+                assert 'name="PROLIFIC_PID"' in browser.html
         assert study_.store.raters() == []
+    (tmp_path / "none").mkdir()
+    async with served(study(quick_run, tmp_path / "none", "")) as study_, coming(study_, "a") as browser:
+        assert browser.status == 404, "without a platform there is none"
 
 
 async def test_nobody_becomes_a_rater_of_the_owner_s_by_their_name(quick_run, tmp_path):
@@ -122,24 +124,6 @@ async def test_nobody_becomes_a_rater_of_the_owner_s_by_their_name(quick_run, tm
             assert browser.status == 401
         async with coming(study_, "A2B", "workerId") as browser:
             assert browser.heading == "Before you begin"
-
-
-async def test_the_common_link_holds_a_key(quick_run, tmp_path):
-    async with served(study(quick_run, tmp_path)) as study_, ClientSession() as client:
-        async with client.get(f"{study_.address}/join/guessed?PROLIFIC_PID=a") as response:
-            assert response.status == 401
-        assert study_.store.raters() == []
-
-
-async def test_a_study_without_a_platform_has_no_common_link(quick_run, tmp_path):
-    async with served(study(quick_run, tmp_path, "")) as study_, coming(study_, "a") as browser:
-        assert browser.status == 404
-
-
-async def test_the_owner_s_page_has_the_common_link(quick_run, tmp_path):
-    async with served(study(quick_run, tmp_path)) as study_, study_.browser(study_.owner_link) as owner:
-        link = f"{study_.address}/join/{study_.pages.access.entry_key}?PROLIFIC_PID="
-        assert link + "{{%PROLIFIC_PID%}}" in owner.html
 
 
 @pytest.mark.parametrize(

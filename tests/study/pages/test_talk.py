@@ -150,23 +150,18 @@ async def test_two_tabs_that_send_the_same_turn_ask_one_of_them(tmp_path):
         assert turns(study) == [("Where?", "In the kitchen.")]
 
 
-@pytest.mark.parametrize(
-    ("question", "said"),
-    [("  \r\n ", "Write something first."), ("x" * 51, "it has 51 characters, and 50 are allowed")],
-    ids=["empty", "long"],
-)
-async def test_a_question_that_can_t_be_asked_says_why(tmp_path, question, said):
+async def test_a_question_that_can_t_be_asked_says_why(tmp_path):
     async with in_talk(tmp_path, SCRIPTED, limits={"message_characters": 50}) as (study, browser):
-        await browser.send("/rate/talk/ask", {"question": question})
-        assert browser.status == 422
-        assert said in browser.html
+        for question, why in (
+            ("  \r\n ", "Write something first."),
+            ("x" * 51, "it has 51 characters, and 50 are allowed"),
+        ):
+            await browser.send("/rate/talk/ask", {"question": question})
+            assert (browser.status, why in browser.html) == (422, True)
         assert not study.store.talks()
-
-
-async def test_a_line_break_is_one_character_as_the_page_counts_it(tmp_path):
-    async with in_talk(tmp_path, SCRIPTED, limits={"message_characters": 3}) as (study, browser):
-        await ask(study, browser, "a\r\nb")
-        assert turns(study) == [("a\nb", "In the kitchen.")]
+        # A line break is one character, as the page counts it.
+        await ask(study, browser, "x" * 48 + "\r\nb")
+        assert turns(study) == [("x" * 48 + "\nb", "In the kitchen.")]
 
 
 async def test_messages_come_no_faster_than_the_study_allows(tmp_path):
@@ -179,20 +174,15 @@ async def test_messages_come_no_faster_than_the_study_allows(tmp_path):
         assert len(turns(study)) == 1
 
 
-async def test_a_supplied_opening_is_prefilled(tmp_path):
-    async with in_talk(tmp_path, SCRIPTED, preset={"opening": "Is there a dog?"}) as (study, browser):
-        assert ">Is there a dog?</textarea>" in browser.html
-        await ask(study, browser, "Is there a cat?")
-        assert turns(study)[0][0] == "Is there a cat?"
-        assert "></textarea>" in browser.html
-
-
-async def test_a_fixed_opening_is_asked_as_it_is(tmp_path):
-    preset = {"opening": "Is there a dog?", "opening_fixed": True}
+@pytest.mark.parametrize("fixed", [False, True])
+async def test_a_supplied_opening_is_prefilled_and_a_fixed_one_is_asked_as_it_is(tmp_path, fixed):
+    preset = {"opening": "Is there a dog?", "opening_fixed": fixed}
     async with in_talk(tmp_path, SCRIPTED, preset=preset) as (study, browser):
-        assert re.search(r"<textarea[^>]* readonly>Is there a dog\?</textarea>", browser.html)
+        (area,) = re.findall(r"<textarea([^>]*)>Is there a dog\?</textarea>", browser.html)
+        assert area.endswith(" readonly") == fixed
         await ask(study, browser, "Is there a cat?")
-        assert turns(study)[0][0] == "Is there a dog?"
+        assert turns(study)[0][0] == ("Is there a dog?" if fixed else "Is there a cat?")
+        assert "></textarea>" in browser.html
 
 
 async def test_as_many_questions_are_under_way_as_the_study_says(tmp_path):

@@ -19,9 +19,7 @@ pytestmark = pytest.mark.usefixtures("chat")
 FAULTS = [
     ({"kind": "hang"}, "The system took too long."),
     ({"kind": "rate-limited", "retryable": False}, "The system has too much to do just now."),
-    ({"kind": "refused", "status": 401}, "The system could not answer."),
     ({"kind": "bad-reply"}, "The system could not answer."),
-    ({"kind": "connection", "retryable": False}, "The system could not answer."),
 ]
 
 

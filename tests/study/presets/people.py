@@ -24,12 +24,14 @@ POLICIES = [
 ]
 
 
-def animal_run(folder: Path, *, systems=SYSTEMS, policies=POLICIES, name: str = "heron") -> Path:
-    """The folder of a run in *folder* of three conversations, called *name*."""
+def animal_run(
+    folder: Path, *, systems=SYSTEMS, policies=POLICIES, name: str = "heron", conversations: int = 3
+) -> Path:
+    """The folder of a run in *folder*, called *name*."""
     data = shipped_folder() / "conversations" / "*.jsonl"
     scenario = {
         "name": name,
-        "data": {"path": str(data), "limit": 3},
+        "data": {"path": str(data), "limit": conversations},
         "systems": list(systems),
         "policies": list(policies),
     }

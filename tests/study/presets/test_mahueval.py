@@ -128,25 +128,20 @@ def test_the_owner_sees_the_same_agreement_and_where_people_part(numbers_and_res
     assert {len(one.tasks) for one in parted} == {2}
 
 
-def test_kinds_of_questions_are_counted_with_their_accuracy(numbers_and_results):
-    _, results, *_ = numbers_and_results
+def test_kinds_of_questions_and_conversations_have_numbers_of_their_own(numbers_and_results):
+    _, results, _, state, _ = numbers_and_results
     rows = [(*row[:3], row[3].value, row[4].value) for row in table(results, "Kinds of questions").rows]
-
     assert rows == [
         ("zebra", "abstractive", 3, pytest.approx(1 / 3), 1.0),
         ("zebra", "boolean", 2, 1 / 2, 1 / 2),
         ("zebra", "extractive", 11, pytest.approx(8 / 11), pytest.approx(8 / 11)),
     ]
 
-
-def test_each_conversation_has_its_own_numbers(numbers_and_results):
-    _, results, _, state, _ = numbers_and_results
     found = table(results, "By conversation")
     rows = {row[0]: (row[2], *(one.value for one in row[4:])) for row in found.rows}
     (bens,) = [
         one.id for one in state.done if one.rater == 2 and state.tasks[one.task].conversation == "observatory"
     ]
-
     assert found.columns[4:] == ("accuracy", "right passage found", "HR@1", "HR@3")
     assert len(rows) == 8
     assert rows[f"observatory~{bens}"] == ("ben", 0.0, 0.5, 0.0, 0.5)

@@ -177,17 +177,11 @@ def test_more_than_two_people_repeat_in_a_ring():
     assert openings == {1: "2", 2: "3", 3: "1"}
 
 
-def test_one_person_alone_has_one_round():
-    talks = Talks(MaHuEval(), material(raters=(1,)))
-    talks.finish(1)
-
-    assert talks.further(1) is None
-
-
-def test_one_round_is_enough_if_the_study_says_so():
-    talks = Talks(MaHuEval(rounds=1))
-    talks.finish(1)
-    talks.finish(2)
+@pytest.mark.parametrize(("rounds", "raters"), [(2, (1,)), (1, (1, 2))], ids=["one person", "one round"])
+def test_one_person_alone_has_one_round_and_so_has_a_study_that_says_so(rounds, raters):
+    talks = Talks(MaHuEval(rounds=rounds), material(raters=raters))
+    for rater in raters:
+        talks.finish(rater)
 
     assert talks.further(1) is None
 
@@ -234,18 +228,12 @@ def test_the_first_question_can_be_offered_or_supplied():
     assert plans == {"own": (None, False), "offered": (question, False), "supplied": (question, True)}
 
 
-def test_too_few_topics_are_told_with_the_way_out():
+def test_what_a_study_can_t_be_dealt_of_is_told_with_the_way_out(tmp_path):
     with pytest.raises(InputError, match=r"7 conversations.*set preset\.mahueval\.conversations to 7"):
         MaHuEval().tasks(material(topics=7))
-
-
-def test_a_topic_without_a_question_can_open_nothing():
     given = material()
     given = replace(given, conversations=[*given.conversations, Conversation(id="mute", turns=())])
     with pytest.raises(InputError, match='"mute" has no question to open with'):
         MaHuEval(opening="supplied").tasks(given)
-
-
-def test_settings_out_of_range_are_told(tmp_path):
     with pytest.raises(ScenarioError, match="fewest_turns 11, most_turns 10"):
         study(tmp_path, fewest_turns=11, most_turns=10)

@@ -10,6 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from replay.cli import app
+from replay.study.presets.mahueval import INTENTS
 from tests.driving import CSS, Keys, until
 from tests.study.pages.clicking import end_talk, go_on, press
 from tests.study.presets.evaluation import QUESTIONS, study_text
@@ -89,7 +90,7 @@ def one_conversation(driver, who):
     for depth, question in enumerate((first, second), 1):
         until(driver, lambda d, depth=depth: heading(d) == f"Question {depth}")
         for choice in SAID[question][who].split(", "):
-            (key,) = driver.execute_script(KEY_OF, choice)
+            (key,) = driver.execute_script(KEY_OF, INTENTS.get(choice.lower(), choice))
             press(driver, key)
         press(driver, Keys.ENTER)
         yield

@@ -14,6 +14,7 @@ from replay.core.errors import InputError, ReplayError
 from replay.results.run import Run
 from replay.statistics.rater_agreement import cohen
 from replay.study.presets.run_turns import draw_turns
+from tests.data_tables import from_table
 from tests.study.presets.people import TELLTALE, study_text, work
 from tests.study.serving import begun, served
 
@@ -23,48 +24,32 @@ def answer_shown(text: str) -> str:
 
 
 async def test_every_rater_is_given_the_same_drawn_answers(quick_run, tmp_path):
-    database = begun(
-        f"name: check\npreset: {{rating: {{answers: 4}}}}\nruns: ['{quick_run}']\nraters: [ann, ben]\n",
-        tmp_path,
-    )
+    database = begun(study_text("rating", [quick_run], "answers: 4"), tmp_path)
     async with served(database) as study:
         for rater, clicked in ((1, "1"), (2, "0")):
-            async with study.browser(study.rater_link(rater)) as browser:
-                assert browser.heading == "What to do"
-                await browser.send("/rate/begin")
-                for _ in range(4):
-                    assert browser.heading == "Answer"
-                    await browser.send("/rate/answer", {"rating": clicked})
-                assert browser.heading == "Done"
-
+            pages = await work(study, rater, lambda heading, text, clicked=clicked: {"rating": clicked})
+            assert len(pages) == 5
         state = study.store.state()
         assert len(state.tasks) == 4
         assert sorted((one.rater, one.task) for one in state.done) == [
             (r, t) for r in (1, 2) for t in (1, 2, 3, 4)
         ]
-        results = study.pages._flow.file.preset.results(state)
-        assert {(score.rater, score.value) for score in results.scores} == {("ann", 1.0), ("ben", 0.0)}
+        assert {(score.rater, score.value) for score in study.results.scores} == {("ann", 1.0), ("ben", 0.0)}
 
 
-async def test_a_click_that_comes_twice_counts_once(quick_run, tmp_path):
+async def test_a_click_that_comes_twice_counts_once_and_an_empty_form_says_what_is_missing(
+    quick_run, tmp_path
+):
     database = begun(f"name: check\npreset: {{rating: {{answers: 2}}}}\nruns: ['{quick_run}']\n", tmp_path)
     async with served(database) as study, study.at_work(1) as browser:
+        await browser.send("/rate/answer")
+        assert (browser.status, "choose one" in browser.html) == (422, True)
+        assert not study.store.judgements()
         form = {**browser.form("/rate/answer"), "rating": "1"}
         await browser.post("/rate/answer", form)
         await browser.post("/rate/answer", form)
-
         assert len(study.store.state().done) == 1
         assert browser.heading == "Answer"
-
-
-async def test_an_empty_form_is_shown_again_with_what_is_missing(quick_run, tmp_path):
-    database = begun(f"name: check\npreset: rating\nruns: ['{quick_run}']\n", tmp_path)
-    async with served(database) as study, study.at_work(1) as browser:
-        await browser.send("/rate/answer")
-
-        assert browser.status == 422
-        assert "choose one" in browser.html
-        assert not study.store.judgements()
 
 
 async def test_answers_that_raters_part_on_go_to_the_adjudicator_and_nothing_else_does(heron, tmp_path):
@@ -200,20 +185,14 @@ async def test_scales_part_above_a_distance_and_have_means(heron, tmp_path):
     }
 
 
-async def test_no_page_names_system_policy_or_run(heron, tmp_path):
+async def test_no_page_names_system_policy_or_run_and_strata_are_drawn_in_proportion(heron, tmp_path):
     database = begun(study_text("rating", [heron], "answers: 12", "stratify: [system, policy]"), tmp_path)
     async with served(database) as study:
         pages = await work(study, 1, lambda heading, text: {"rating": "1"})
+        records = [task.content["record"] for task in study.store.tasks().values()]
 
     assert len(pages) == 13
     assert not [name for name in TELLTALE for page in pages if name in page.lower()]
-
-
-async def test_strata_are_drawn_in_proportion(heron, tmp_path):
-    database = begun(study_text("rating", [heron], "answers: 12", "stratify: [system, policy]"), tmp_path)
-    async with served(database) as study:
-        records = [task.content["record"] for task in study.store.tasks().values()]
-
     drawn_of = Counter((record["system"], record["policy"]) for record in records)
     assert len(drawn_of) == 6
     assert set(drawn_of.values()) == {2}
@@ -261,20 +240,7 @@ async def test_runs_are_told_apart_and_needed_no_more_once_the_study_has_begun(h
     )
 
 
-@pytest.mark.parametrize(
-    ("settings", "error"),
-    [
-        (("adjudicate: true",), "nobody is left to, since everybody rates every answer; name an adjudicator"),
-        (("adjudicate: true", "adjudicator: dan"), r'nobody is called "dan" \(raters: ann, ben\)'),
-        (("adjudicator: ann",), "adjudicator: has nothing to do without adjudicate: true"),
-        (("criteria: {}",), "criteria: there are none"),
-        (("criteria: {Good one: {question: Is it good}}",), '"Good one" can\'t name a criterion'),
-        (("criteria: {good: {question: Is it good, scale: {1: fine}}}",), "has 1 numbers; two to nine"),
-        (("criteria: {good: {question: Is it good, scales: {1: x}}}",), '"scales" is not a setting here'),
-        (("criteria: {good: {question: Is it good, scale: {0: no, 1: yes}}}",), "criteria.good.scale"),
-        (("stratify: [turn]",), "stratify"),
-    ],
-)
+@from_table
 def test_settings_that_can_not_be_kept_are_told(heron, tmp_path, settings, error):
     with pytest.raises(InputError, match=error):
         begun(study_text("rating", [heron], *settings), tmp_path)

@@ -183,9 +183,10 @@ def test_who_withdrew_is_nowhere(rated, tmp_path):
 
 def test_several_runs_become_one_with_all_their_scores(tmp_path):
     """Both systems are called alike, so that the study calls them by their runs."""
-    first = animal_run(tmp_path, systems=SYSTEMS[:1], policies=POLICIES[:2], name="before")
+    small = {"policies": POLICIES[:2], "conversations": 1}
+    first = animal_run(tmp_path, systems=SYSTEMS[:1], name="before", **small)
     second = [{**SYSTEMS[1], "name": "zebra"}]
-    animal_run(tmp_path, systems=second, policies=POLICIES[:2], name="after")
+    animal_run(tmp_path, systems=second, name="after", **small)
     text = f"name: two\npreset: {{rating: {{answers: 8}}}}\nruns: [before, after]\n{RATERS}"
     database = begun(text, tmp_path)
     asyncio.run(rate(database))
@@ -219,18 +220,16 @@ def test_judgements_outlive_their_run(rated, tmp_path):
     assert any("quick" in remark for remark in exported.remarks)
 
 
-def test_a_folder_that_is_there_stays_as_it_is(rated, tmp_path):
+def test_a_folder_that_is_there_stays_as_it_is_and_a_failure_leaves_nothing_behind(
+    rated, tmp_path, monkeypatch
+):
     (tmp_path / "kept.txt").write_text("mine")
     with pytest.raises(InputError, match="is there already"):
         export_study(rated[0], tmp_path)
-    assert [path.name for path in tmp_path.iterdir()] == ["kept.txt"]
-
-
-def test_a_failure_leaves_nothing_behind(rated, tmp_path, monkeypatch):
     monkeypatch.setattr("replay.study.running.export.write_csv", lambda *arguments: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         export_study(rated[0], tmp_path / "out", resamples=0)
-    assert list(tmp_path.iterdir()) == []
+    assert [path.name for path in tmp_path.iterdir()] == ["kept.txt"]
 
 
 def test_a_scale_of_points_is_no_share_though_its_lowest_alone_were_chosen(quick_run, tmp_path):

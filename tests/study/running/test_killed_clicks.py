@@ -32,7 +32,7 @@ def kept(folder):
 
 async def test_a_server_killed_in_the_middle_of_clicks_loses_and_doubles_none(quick_run, tmp_path, long):
     """The browser sends each form again that was not confirmed, as people do who load a page anew."""
-    kills, drawn = 18 if long else 2, random.Random(5)
+    kills, drawn = 18 if long else 1, random.Random(5)
     sent, confirmed = [], 0
     text = f"name: check\npreset: {{rating: {{answers: 9}}}}\nruns: ['{quick_run}']\nraters: 2\n"
     async with study_process(text, tmp_path) as study:

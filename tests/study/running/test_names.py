@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
 import yaml
 
 from replay.study.running.start import check_unchanged, open_study
 from replay.study.running.study_file import parse_study, without_names
+from tests.data_tables import from_table
 from tests.study.serving import begun
 
 
-@pytest.mark.parametrize(
-    "raters",
-    [
-        "[Quixley, Ben]",
-        "\n  - Quixley\n  - Ben",
-        "\n- Quixley\n- 'Ben'",
-        "[Quixley,\n  Ben] # two",
-        '["Quixley"]',
-        "[Ben]  # and Quixley, who comes later",
-    ],
-)
+@from_table
 def test_names_are_taken_out_and_all_else_stays(raters):
     text = f"# For Ms Quixley\nname: Quixley Hall\nraters: {raters}\nseed: 3\n"
     kept = without_names(text)
@@ -38,30 +28,21 @@ raters: [Ben, Quixley]
     assert kept["preset"]["rating"]["criteria"] == {"rating": {"question": "Would Quixley?"}}
 
 
-def test_a_number_of_raters_stays():
-    assert without_names("raters: 3\n") == "raters: 3\n"
-
-
-def test_a_study_goes_on_whatever_names_are_listed_now(quick_run, tmp_path):
+def test_a_study_goes_on_whatever_names_are_listed_now_and_whatever_comments(quick_run, tmp_path):
     """Who is added or erased later is known to the database alone."""
     text = f"name: check\npreset: rating\nruns: ['{quick_run}']\nraters: [Quixley, Ben]\n"
     _, store = open_study(begun(text, tmp_path))
-    check_unchanged(parse_study(text.replace("Quixley, ", ""), source="study.yaml", folder=tmp_path), store)
+    changed = f"# mine\n{text.replace('Quixley, ', '')}"
+    check_unchanged(parse_study(changed, source="study.yaml", folder=tmp_path), store)
     assert "Quixley" not in store.fact("file")["text"]
     assert store.rater(1).name == "Quixley"
     store.close()
 
 
 def test_what_a_text_says_stays_as_it_was_written():
+    assert without_names("raters: 3\n") == "raters: 3\n"
     text = (
         "instructions: |\n  Judge.\n\n  # One\n   of them.\nname: '007'\nseed: 0x10\nraters: 2 # Ann, Ben\n"
     )
     assert yaml.safe_load(without_names(text)) == yaml.safe_load(text)
     assert "Ann" not in without_names(text)
-
-
-def test_another_comment_is_no_other_study(quick_run, tmp_path):
-    text = f"name: check\npreset: rating\nruns: ['{quick_run}']\n"
-    _, store = open_study(begun(text, tmp_path))
-    check_unchanged(parse_study(f"# mine\n{text}", source="study.yaml", folder=tmp_path), store)
-    store.close()
