@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import os
 import subprocess
@@ -49,7 +50,31 @@ def replay_cli(*arguments: object, cwd: Path, env: Mapping[str, str] | None = No
     return CompletedProcess(argv, code, *said)
 
 
+def forget_code() -> None:
+    """As in another process, what files of users define is imported anew."""
+    for name in [name for name in sys.modules if name.startswith("_replay_user_")]:
+        del sys.modules[name]
+
+
 def replay_process(*arguments: object, cwd: Path, **more: Any) -> CompletedProcess[str]:
     """The same in a process of its own."""
     command = [sys.executable, "-m", "replay", *map(str, arguments)]
     return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=PATIENCE_S, **more)
+
+
+async def beginning(*arguments: object, cwd: Path | None = None) -> asyncio.subprocess.Process:
+    """The same for one that is to be killed: what it says goes nowhere."""
+    command = [sys.executable, "-m", "replay", *map(str, arguments)]
+    silent = asyncio.subprocess.DEVNULL
+    return await asyncio.create_subprocess_exec(*command, cwd=cwd, stdout=silent, stderr=silent)
+
+
+def all_of(descriptor: int) -> bytes:
+    """What comes to a pseudo-terminal until its other end is closed."""
+    written = b""
+    try:
+        while chunk := os.read(descriptor, 65536):
+            written += chunk
+    except OSError:  # how Linux says that the other end is closed
+        pass
+    return written

@@ -173,16 +173,6 @@ def test_validate_says_what_will_not_be_judged(folder):
     assert "3 won't be judged: the question is not English (German)" in done.stdout
 
 
-def test_validate_names_code_that_will_run_on_this_machine(folder):
-    (folder / "mine.py").write_text("def answer(question): return question\n")
-    (folder / "local.yaml").write_text(
-        "name: local\ndata: {path: conversations.jsonl}\npolicies: [gold]\n"
-        "systems: [{name: mine, adapter: python, settings: {target: 'mine.py:answer'}}]\n"
-    )
-    done = replay_cli("validate", "local.yaml", cwd=folder)
-    assert "  runs      mine.py:answer (system mine)\n" in done.stdout
-
-
 @from_table
 def test_bad_usage_and_input_end_with_2_and_a_message_and_no_traceback(folder, arguments, words):
     (folder / "list.json").write_text('[{"messages": []}]')
