@@ -1,11 +1,28 @@
-"""What a page shows that a program prints."""
+"""What a page shows, and that a program prints it."""
 
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+
+
+def page(name: str) -> str:
+    """The text of docs/*name*.md."""
+    return (DOCS / f"{name}.md").read_text("utf-8")
+
+
+def section(text: str, title: str) -> str:
+    """What stands in the page *text* below the heading *title*."""
+    return text.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+
+
+def blocks(text: str, language: str) -> list[str]:
+    """The blocks of code in *text* that say that they are of *language*."""
+    return re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
 
 
 def agree(page: str, shown: str, found: str) -> None:

@@ -17,6 +17,7 @@ from replay.scenario.assembly import try_assemble
 from replay.scenario.reading import parse_scenario
 from replay.scenario.shipped import find_scenario
 from tests.cli.command import replay_cli
+from tests.docs.shown_output import blocks
 
 DOCS = Path(__file__).parents[2] / "docs"
 CI, PLOTS = ((DOCS / f"{name}.md").read_text("utf-8") for name in ("ci", "plots"))
@@ -83,7 +84,7 @@ def test_the_scenarios_are_sound(name, tmp_path):
 
 
 def test_the_snippets_for_ci_services_are_yaml():
-    snippets = [yaml.safe_load(text) for text in re.findall(r"```yaml\n(.*?)```", CI, re.DOTALL)]
+    snippets = [yaml.safe_load(text) for text in blocks(CI, "yaml")]
     gate, action, github, gitlab = (s for s in snippets if "assert" not in s)
     github["jobs"]["replay"]["steps"] += gate
 

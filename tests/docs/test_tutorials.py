@@ -5,23 +5,20 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Callable
 from glob import glob
 from pathlib import Path
-from subprocess import CompletedProcess
 
 import pytest
 import yaml
 
 from replay.scenario.reading import parse_scenario
-from tests.cli.command import replay_cli, replay_process
-from tests.docs.shown_output import ROOT
+from tests.cli.command import forget_code, replay_cli
+from tests.docs.shown_output import ROOT, blocks
 
 TUTORIALS = ROOT / "docs" / "tutorials"
 STEP = re.compile(
     r"^```\w+\n# (?P<name>[\w.]+)\n.*?^```$|^    (?P<command>replay [^\n]*)$", re.DOTALL | re.MULTILINE
 )
-Program = Callable[..., CompletedProcess[str]]
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the commands are for a POSIX shell")
 
 
@@ -35,14 +32,14 @@ def write_file(folder: Path, block: str) -> None:
     (folder / text.split("\n")[0].removeprefix("# ")).write_text(text, "utf-8")
 
 
-def run(command: str, folder: Path, program: Program = replay_cli) -> tuple[int, str]:
+def run(command: str, folder: Path) -> tuple[int, str]:
     """Run *command*, a ``replay`` with patterns and ``>`` as a shell takes them; return code and output."""
     words = shlex.split(command)[1:]
     words, out = (words[:-2], words[-1]) if ">" in words else (words, "")
     spread = [
         one for word in words for one in (sorted(glob(word, root_dir=folder)) if "*" in word else [word])
     ]
-    done = program(*spread, cwd=folder)
+    done = replay_cli(*spread, cwd=folder)
     if out:
         (folder / out).write_text(done.stdout, "utf-8")
     return done.returncode, done.stdout + done.stderr
@@ -61,7 +58,7 @@ def steps(name: str, folder: Path) -> list[tuple[str, int, str]]:
 
 def shown(name: str) -> list[str]:
     """Return the outputs that a tutorial shows."""
-    return re.findall(r"^```text\n(.*?)^```$", text_of(name), re.DOTALL | re.MULTILINE)
+    return blocks(text_of(name), "text")
 
 
 def test_no_command_is_overlooked():
@@ -86,7 +83,7 @@ def test_a_first_table(tmp_path):
 
 def test_your_own_bot_in_ci(tmp_path):
     text = text_of("bot-in-ci")
-    (data,) = re.findall(r"```jsonl\n(.*?)```", text, re.DOTALL)
+    (data,) = blocks(text, "jsonl")
     (mended,) = re.findall(r"```python\n( +said .*)\n```", text)
     (tmp_path / "conversations.jsonl").write_text(data, "utf-8")
     bot = tmp_path / "bot.py"
@@ -99,9 +96,8 @@ def test_your_own_bot_in_ci(tmp_path):
                 before = bot.read_text("utf-8")
                 bot.write_text(re.sub(r"^ +said \+= .*$", mended, before, flags=re.MULTILINE), "utf-8")
                 assert bot.read_text("utf-8") != before
-            # A process imports bot.py once.
-            program = replay_process if " run " in step["command"] else replay_cli
-            code, output = run(step["command"], tmp_path, program)
+            forget_code()
+            code, output = run(step["command"], tmp_path)
             codes.append(code)
             if code == 100:
                 assert shown("bot-in-ci")[0] in output
