@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
-from glob import glob
 from pathlib import Path
 
 import pytest
 import yaml
 
 from replay.scenario.reading import parse_scenario
-from tests.cli.command import forget_code, replay_cli
-from tests.docs.shown_output import ROOT, blocks
+from tests.cli.command import forget_code
+from tests.docs.shown_output import ROOT, blocks, shell
 
 TUTORIALS = ROOT / "docs" / "tutorials"
 STEP = re.compile(
@@ -32,19 +30,6 @@ def write_file(folder: Path, block: str) -> None:
     (folder / text.split("\n")[0].removeprefix("# ")).write_text(text, "utf-8")
 
 
-def run(command: str, folder: Path) -> tuple[int, str]:
-    """Run *command*, a ``replay`` with patterns and ``>`` as a shell takes them; return code and output."""
-    words = shlex.split(command)[1:]
-    words, out = (words[:-2], words[-1]) if ">" in words else (words, "")
-    spread = [
-        one for word in words for one in (sorted(glob(word, root_dir=folder)) if "*" in word else [word])
-    ]
-    done = replay_cli(*spread, cwd=folder)
-    if out:
-        (folder / out).write_text(done.stdout, "utf-8")
-    return done.returncode, done.stdout + done.stderr
-
-
 def steps(name: str, folder: Path) -> list[tuple[str, int, str]]:
     """Write the files and run the commands of a tutorial in their order; return what became of each."""
     found = []
@@ -52,7 +37,8 @@ def steps(name: str, folder: Path) -> list[tuple[str, int, str]]:
         if step["name"]:
             write_file(folder, step[0])
         else:
-            found.append((step["command"], *run(step["command"], folder)))
+            done = shell(step["command"], folder)
+            found.append((step["command"], done.returncode, done.stdout + done.stderr))
     return found
 
 
@@ -97,13 +83,13 @@ def test_your_own_bot_in_ci(tmp_path):
                 bot.write_text(re.sub(r"^ +said \+= .*$", mended, before, flags=re.MULTILINE), "utf-8")
                 assert bot.read_text("utf-8") != before
             forget_code()
-            code, output = run(step["command"], tmp_path)
-            codes.append(code)
-            if code == 100:
-                assert shown("bot-in-ci")[0] in output
+            done = shell(step["command"], tmp_path)
+            codes.append(done.returncode)
+            if done.returncode == 100:
+                assert shown("bot-in-ci")[0] in done.stdout
     assert codes == [0, 100, 0, 0]
     assert "<testsuites" in (tmp_path / "junit.xml").read_text("utf-8")
-    assert "newly pass" in output
+    assert "newly pass" in done.stdout
 
 
 def test_the_workflow_and_the_scenarios_of_the_tutorials_are_sound(tmp_path):

@@ -13,6 +13,7 @@ from replay.runs.launch import run_async
 from tests.adapters.servers import answering, completion
 from tests.cli.command import replay_cli
 from tests.data_tables import from_table
+from tests.runs.scenes import playing
 
 LOG = {
     "id": "log",
@@ -30,13 +31,10 @@ SHOP, CLOSES = "You sell shoes.", "The shop closes."
 
 def scenario(folder, adapter, *, policies=("gold",), **settings):
     (folder / "log.jsonl").write_text(json.dumps(LOG) + "\n", "utf-8")
-    return {
-        "name": "shop",
-        "data": {"path": str(folder / "log.jsonl"), "format": "chat"},
-        "systems": [{"name": "bot", "adapter": adapter, "settings": settings}],
-        "policies": list(policies),
-        "drift": {"nlp_workers": 0},
-    }
+    bot = {"name": "bot", "adapter": adapter, "settings": settings}
+    return playing(
+        folder, bot, data={"path": str(folder / "log.jsonl"), "format": "chat"}, policies=[*policies]
+    )
 
 
 @asynccontextmanager

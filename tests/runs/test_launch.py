@@ -25,6 +25,7 @@ from replay.testing import chat_server
 from tests.adapters.servers import answering, completion
 from tests.cli.command import beginning
 from tests.cli.compared_runs import write_talks
+from tests.runs.scenes import playing
 from tests.waiting import hold_up, takes, until_async
 
 TALKS = 6
@@ -38,15 +39,8 @@ def folder(tmp_path):
 
 
 def scenario(folder: Path, *systems: dict, **changes) -> dict:
-    facts = {
-        "name": "try",
-        "data": {"path": str(folder / "talks.jsonl")},
-        "systems": list(systems)
-        or [{"name": "echo", "adapter": "scripted", "settings": {"answers": "gold"}}],
-        "policies": ["gold", "pred"],
-        "drift": {"nlp_workers": 0},
-    }
-    return {**facts, **changes}
+    echo = {"name": "echo", "adapter": "scripted", "settings": {"answers": "gold"}}
+    return playing(folder, *(systems or [echo]), **{"policies": ["gold", "pred"], **changes})
 
 
 async def test_a_run_holds_every_turn_once_and_its_scores(folder):

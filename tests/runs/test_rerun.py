@@ -22,6 +22,7 @@ from replay.testing import chat_server
 from tests.cli.command import beginning, replay_cli
 from tests.cli.compared_runs import write_talks
 from tests.data_tables import from_table
+from tests.runs.scenes import playing
 from tests.waiting import others_first, until_async
 
 TALKS = 4
@@ -35,15 +36,7 @@ def folder(tmp_path):
 
 
 def scenario(folder, system, *policies, **changes) -> dict:
-    return {
-        "name": "again",
-        "data": {"path": str(folder / "talks.jsonl")},
-        "systems": [system],
-        "policies": list(policies),
-        "drift": {"nlp_workers": 0},
-        "play": {"attempts": 1},
-        **changes,
-    }
+    return playing(folder, system, **{"policies": [*policies], "play": {"attempts": 1}, **changes})
 
 
 def question(talk, depth) -> str:

@@ -16,6 +16,7 @@ from aiohttp import web
 from replay.results.run import newest_run
 from replay.runs.launch import resume_async, run_async
 from tests.cli.command import beginning, replay_cli
+from tests.runs.scenes import playing
 from tests.waiting import until_async
 
 SESSIONS = {"monday": ["My cat is Bo.", "He is four."], "friday": ["Hello.", "Who is my cat?"]}
@@ -37,16 +38,8 @@ def folder(tmp_path):
 
 
 def scenario(folder, system, **changes):
-    return {
-        "name": "sessions",
-        "data": {"path": str(folder / "talks.jsonl")},
-        "systems": [system],
-        "policies": ["pred"],
-        "scorers": ["em"],
-        "drift": {"nlp_workers": 0},
-        "play": {"attempts": 1, "concurrency": 1},
-        **changes,
-    }
+    own = {"policies": ["pred"], "scorers": ["em"], "play": {"attempts": 1, "concurrency": 1}}
+    return playing(folder, system, **own | changes)
 
 
 class Memory:

@@ -16,6 +16,7 @@ from replay.runs.rerun import rerun_async
 from replay.store.store import RunStore
 from tests.cli.command import beginning
 from tests.runs.agents import ANSWER, RESULTS, Agent
+from tests.runs.scenes import playing
 from tests.waiting import others_first
 
 
@@ -25,16 +26,7 @@ def scenario(folder, system, *, talks=1, turns=1, **more):
         for n in range(talks)
     ]
     (folder / "talks.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    return {
-        "name": "agent",
-        "data": {"path": str(folder / "talks.jsonl")},
-        "systems": [system],
-        "policies": ["gold"],
-        "scorers": ["em"],
-        "drift": {"nlp_workers": 0},
-        "tools": {"results": RESULTS},
-        **more,
-    }
+    return playing(folder, system, **{"scorers": ["em"], "tools": {"results": RESULTS}, **more})
 
 
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
