@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import io
 import os
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Mapping
-from contextlib import chdir, redirect_stderr, redirect_stdout
+from contextlib import chdir, closing, redirect_stderr, redirect_stdout
 from functools import cache
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -67,6 +68,17 @@ async def beginning(*arguments: object, cwd: Path | None = None) -> asyncio.subp
     command = [sys.executable, "-m", "replay", *map(str, arguments)]
     silent = asyncio.subprocess.DEVNULL
     return await asyncio.create_subprocess_exec(*command, cwd=cwd, stdout=silent, stderr=silent)
+
+
+def kept_turns(runs: Path) -> int:
+    """How many turns the one run in *runs* has kept so far."""
+    for database in runs.glob("*/run.db"):
+        with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as connection:
+            try:
+                return int(connection.execute("SELECT count(*) FROM turn").fetchone()[0])
+            except sqlite3.OperationalError:
+                return 0  # the tables are being made
+    return 0
 
 
 def all_of(descriptor: int) -> bytes:

@@ -6,10 +6,8 @@ import json
 import re
 import resource
 import signal
-import sqlite3
 import sys
 import textwrap
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -17,6 +15,7 @@ import yaml
 
 from replay.results.run import Run, newest_run
 from replay.runs.launch import resume_async
+from tests.cli.command import kept_turns
 from tests.load.processes import Command, replaying
 from tests.waiting import until_async
 
@@ -94,16 +93,6 @@ def calling(folder: Path, code: str) -> Path:
     return scenario(folder, adapter="python", settings={"target": "system.py:answer"})
 
 
-def answered(folder: Path) -> int:
-    for database in folder.glob("runs/*/run.db"):
-        with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as connection:
-            try:
-                return int(connection.execute("SELECT count(*) FROM turn").fetchone()[0])
-            except sqlite3.OperationalError:
-                return 0  # the tables are being made
-    return 0
-
-
 def processor_s(pid: int) -> float:
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / 100
@@ -111,7 +100,9 @@ def processor_s(pid: int) -> float:
 
 async def until_stuck(command: Command, folder: Path) -> None:
     pid = command.process.pid
-    await until_async(lambda: answered(folder) >= ANSWERED or command.process.returncode is not None)
+    await until_async(
+        lambda: kept_turns(folder / "runs") >= ANSWERED or command.process.returncode is not None
+    )
     assert command.process.returncode is None, await command.ended()
     begun = processor_s(pid)
     await until_async(lambda: processor_s(pid) > begun + BUSY_S)

@@ -42,14 +42,11 @@ def places(run):
 
 
 async def test_only_the_last_turn_is_asked_and_keeps_its_depth(folder):
-    seen = []
     async with chat_server() as server:
         server.answers = {"a: Who?": "a said Who?"}
-        reply = server._reply
-        server._reply = lambda question: seen.append(question) or reply(question)
         run = await run_async(scenario(folder, server.system), runs=folder / "runs")
 
-    assert sorted(seen) == ["a: Who?", "b: When?", "c: Where?"]
+    assert sorted(server.asked.elements()) == ["a: Who?", "b: When?", "c: Where?"]
     assert places(run) == LAST
     table = run.depth_table(resamples=0)
     assert list(table["depth"].dropna()) == [1, 2, 3]
