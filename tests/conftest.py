@@ -11,6 +11,7 @@ import pickle
 import signal
 from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import wraps
 from itertools import count
 from pathlib import Path
 
@@ -197,20 +198,23 @@ READS_ANEW = {"coreference", "laws"}
 _read: dict[tuple[object, ...], object] = {}
 
 
-@pytest.fixture(scope="session")
-def readings_folder(tmp_path_factory) -> Path:
+@pytest.fixture(scope="session", autouse=True)
+def each_document_is_read_once(tmp_path_factory) -> Iterator[None]:
+    """By all of xdist's workers: the network takes a core for 30 ms, and most tests have the same few."""
     folder = shared_folder(tmp_path_factory) / "readings"
     folder.mkdir(exist_ok=True)
-    return folder
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(PartBuilder, "service", _in_this_process(PartBuilder.service))
+        patch.setattr(embedded, "_read", _remembered(embedded._read, folder))
+        patch.setattr(decisions, "evidence", _remembered(decisions.evidence, folder))
+        yield
 
 
 @pytest.fixture(autouse=True)
-def each_document_is_read_once(request, monkeypatch, readings_folder) -> None:
-    """By all of xdist's workers: the network takes a core for 30 ms, and most tests have the same few."""
-    monkeypatch.setattr(PartBuilder, "service", _in_this_process(PartBuilder.service))
-    if request.path.relative_to(Path(__file__).parent).parts[0] not in READS_ANEW:
-        monkeypatch.setattr(embedded, "_read", _remembered(embedded._read, readings_folder))
-        monkeypatch.setattr(decisions, "evidence", _remembered(decisions.evidence, readings_folder))
+def tests_of_the_reader_read_anew(request, monkeypatch) -> None:
+    if request.path.relative_to(Path(__file__).parent).parts[0] in READS_ANEW:
+        monkeypatch.setattr(embedded, "_read", embedded._read.__wrapped__)
+        monkeypatch.setattr(decisions, "evidence", decisions.evidence.__wrapped__)
 
 
 def _in_this_process(
@@ -229,6 +233,7 @@ def _in_this_process(
 def _remembered(function: Callable[..., object], folder: Path) -> Callable[..., object]:
     """*function*, asked once for the same by all of xdist's workers; what it gave lies in *folder*."""
 
+    @wraps(function)
     def once(*asked: object) -> object:
         key = (function, network.current(), *(tuple(one) if isinstance(one, list) else one for one in asked))
         if key not in _read:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import gc
 import importlib
 import inspect
 import re
@@ -42,6 +43,12 @@ PROTOCOLS: dict[str, Sequence[str]] = {
                    "replay.coreference.reading.resolver.MentionReader"),
 }  # fmt: skip
 BOOST = 0.2
+
+
+def on_startup(*, command: str, dirty: bool) -> None:
+    """Leave garbage where it is while the site is built once, which then takes a fifth less time."""
+    if command == "build":
+        gc.disable()
 
 
 def on_files(files: Files, *, config: MkDocsConfig) -> Files:

@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
-import sys
-from pathlib import Path
 
 import pytest
 
 from replay.coreference.service.service import ResolverChoice
 from replay.runs.launch import run_async
+from tests.benchmarks.programs import load_program
 from tests.coreference.asked_model import honest
 from tests.samples import SINGER
 from tests.scorers.judges.servers import judge_server
 
-FILE = Path(__file__).parents[2] / "benchmarks" / "drift_agreement.py"
-
 
 @pytest.fixture(scope="module")
 def benchmark():
-    spec = importlib.util.spec_from_file_location("drift_agreement", FILE)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    yield module
-    del sys.modules[spec.name]
+    return load_program("drift_agreement")
 
 
 RESOLVER = r"""

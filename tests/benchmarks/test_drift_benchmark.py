@@ -1,29 +1,18 @@
 from __future__ import annotations
 
-import importlib.util
 import json
 import sys
-from pathlib import Path
 
 import pytest
 
 from replay.core.drift_evidence import Reading
 from replay.coreference.reading.mentions import find_mentions
-
-FILE = Path(__file__).parents[2] / "benchmarks" / "drift.py"
+from tests.benchmarks.programs import load_program
 
 
 @pytest.fixture(scope="module")
 def benchmark():
-    """Loaded as when it is run as a program: from its own folder, where it finds ``dialogues``."""
-    spec = importlib.util.spec_from_file_location("drift_benchmark", FILE)
-    module = importlib.util.module_from_spec(spec)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys, "path", [str(FILE.parent), *sys.path])
-        patch.setitem(sys.modules, spec.name, module)
-        spec.loader.exec_module(module)
-        yield module
-    sys.modules.pop("dialogues", None)
+    return load_program("drift")
 
 
 @pytest.fixture

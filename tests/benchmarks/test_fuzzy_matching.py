@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-from pathlib import Path
 from random import Random
 
 import pytest
 
 from replay.datasets.loading import read_conversations
 from replay.scorers.fuzzy import THRESHOLD, fuzzy_match
-
-FILE = Path(__file__).parents[2] / "benchmarks" / "fuzzy_matching.py"
+from tests.benchmarks.programs import load_program
 
 
 @pytest.fixture(scope="module")
 def benchmark():
-    spec = importlib.util.spec_from_file_location("fuzzy_matching", FILE)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    yield module
-    del sys.modules[spec.name]
+    return load_program("fuzzy_matching")
 
 
 @pytest.fixture(scope="module")

@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-from pathlib import Path
-
 import pytest
 
 from replay.coreference.service.llm import HISTORY_CHARACTERS
 from replay.policies.augment import AugmentPolicy
 from replay.report.findings import why_invalid
+from tests.benchmarks.programs import load_program
 from tests.coreference.asked_model import history
 
-FILE = Path(__file__).parents[2] / "benchmarks" / "llm_resolver.py"
-spec = importlib.util.spec_from_file_location("llm_resolver", FILE)
-benchmark = importlib.util.module_from_spec(spec)
-sys.modules[spec.name] = benchmark
-spec.loader.exec_module(benchmark)
-
+benchmark = load_program("llm_resolver")
 CASES = {case.name: case for case in benchmark.CASES}
 
 

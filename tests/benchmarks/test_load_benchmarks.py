@@ -9,13 +9,11 @@ import subprocess
 import sys
 import time
 from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 
+from tests.benchmarks.programs import FOLDER
 from tests.waiting import PATIENCE_S
-
-FOLDER = Path(__file__).parents[2] / "benchmarks"
 
 
 def benchmark(name, *options):
@@ -45,6 +43,13 @@ def served(*options):
     finally:
         process.terminate()
         process.communicate(timeout=PATIENCE_S)
+
+
+@pytest.fixture(scope="module")
+def plain():
+    """A server that the tests have in common, each by a connection of its own."""
+    with served("--answers", 20) as address:
+        yield address
 
 
 def post(body, path="/v1/chat/completions"):
@@ -117,8 +122,8 @@ def test_a_request_in_single_bytes_and_three_in_one_write_are_all_answered_in_or
     assert done == "[DONE]"
 
 
-def test_no_two_answers_are_alike():
-    with served("--answers", 20) as address, Wire(address) as wire:
+def test_no_two_answers_are_alike(plain):
+    with Wire(plain) as wire:
         wire.send(post({}) * 20)
         answers = [json.loads(wire.reply()[1][0])["choices"][0]["message"]["content"] for _ in range(20)]
 
@@ -147,9 +152,9 @@ def test_a_stream_has_its_deltas_then_finish_reason_usage_and_done(gap_ms):
     assert took >= 0.009 * gap_ms - 0.002
 
 
-def test_only_a_member_of_the_body_asks_for_a_stream():
+def test_only_a_member_of_the_body_asks_for_a_stream(plain):
     body = json.dumps({"messages": [{"role": "user", "content": 'Say "stream": true.'}]}).encode()
-    with served() as address, Wire(address) as wire:
+    with Wire(plain) as wire:
         wire.send(post(body))
 
         assert json.loads(wire.reply()[1][0])["object"] == "chat.completion"
@@ -173,8 +178,8 @@ def test_the_service_time_is_in_the_usage_and_in_the_stats():
     assert stats["service"]["p50_s"] == pytest.approx(service_s, abs=1e-5)
 
 
-def test_what_is_no_completion_is_refused_and_a_body_without_a_length_ends_the_connection():
-    with served() as address, Wire(address) as wire:
+def test_what_is_no_completion_is_refused_and_a_body_without_a_length_ends_the_connection(plain):
+    with Wire(plain) as wire:
         wire.send(b"GET /v1/models HTTP/1.1\r\nHost: x\r\n\r\n")
         assert wire.reply()[0] == 404
         wire.send(b"POST /v1/chat/completions HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n")
@@ -198,7 +203,7 @@ def test_the_bare_loop_makes_as_many_requests_as_it_says(stream):
     assert (found["ttft_ms"] is not None) == bool(stream)
 
 
-@pytest.mark.parametrize("detect", [pytest.param((), marks=pytest.mark.long), ("--detect",)])
+@pytest.mark.parametrize("detect", [(), pytest.param(("--detect",), marks=pytest.mark.long)])
 def test_our_engine_plays_a_real_run_against_the_server(detect):
     with served("--service-time-in-usage", "--delay-ms", 5) as (host, port):
         url = f"http://{host}:{port}/v1"
@@ -298,13 +303,13 @@ def test_an_unknown_client_is_named():
     assert 'there is no client "wrk" here' in done.stderr
 
 
-@pytest.mark.parametrize("parts", ["stream", pytest.param("whole,stream", marks=pytest.mark.long)])
-def test_latency_tells_what_each_client_adds(parts):
+@pytest.mark.long
+def test_latency_tells_what_each_client_adds():
     ours = "convreplay pred (no drift)"
     options = ("--requests", 40, "--connections", 4, "--rounds", 1, "--delay-ms", 5, "--only", ours)
-    said = benchmark("latency.py", *options, "--parts", parts, "--chunks", 4)
+    said = benchmark("latency.py", *options, "--parts", "whole,stream", "--chunks", 4)
 
-    assert said.count(f"| {ours} |") == said.count("| bare aiohttp |") == len(parts.split(","))
+    assert said.count(f"| {ours} |") == said.count("| bare aiohttp |") == 2
 
 
 @pytest.mark.long

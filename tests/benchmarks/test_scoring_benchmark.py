@@ -1,26 +1,16 @@
 from __future__ import annotations
 
-import importlib.util
-import sys
-from pathlib import Path
-
 import pytest
 
 from replay.scorers.bleu import Bleu4
 from replay.scorers.operational import latency
 from replay.scorers.word_overlap import f1
-
-FILE = Path(__file__).parents[2] / "benchmarks" / "scoring.py"
+from tests.benchmarks.programs import load_program
 
 
 @pytest.fixture(scope="module")
 def benchmark():
-    spec = importlib.util.spec_from_file_location("scoring_benchmark", FILE)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    yield module
-    del sys.modules[spec.name]
+    return load_program("scoring")
 
 
 def test_the_same_seed_gives_the_same_turns(benchmark):

@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-from pathlib import Path
-
 import pytest
 
-FILE = Path(__file__).parents[2] / "benchmarks" / "small_faults.py"
+from tests.benchmarks.programs import load_program
 
 
 @pytest.fixture(scope="module")
 def benchmark():
-    spec = importlib.util.spec_from_file_location("small_faults", FILE)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+    return load_program("small_faults")
 
 
 def found(benchmark, source: str) -> list[tuple[str, int, str, str]]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import os
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Mapping
-from contextlib import chdir, redirect_stderr, redirect_stdout
+from contextlib import chdir, closing, redirect_stderr, redirect_stdout
 from functools import cache
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -49,7 +51,42 @@ def replay_cli(*arguments: object, cwd: Path, env: Mapping[str, str] | None = No
     return CompletedProcess(argv, code, *said)
 
 
+def forget_code() -> None:
+    """As in another process, what files of users define is imported anew."""
+    for name in [name for name in sys.modules if name.startswith("_replay_user_")]:
+        del sys.modules[name]
+
+
 def replay_process(*arguments: object, cwd: Path, **more: Any) -> CompletedProcess[str]:
     """The same in a process of its own."""
     command = [sys.executable, "-m", "replay", *map(str, arguments)]
     return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=PATIENCE_S, **more)
+
+
+async def beginning(*arguments: object, cwd: Path | None = None) -> asyncio.subprocess.Process:
+    """The same for one that is to be killed: what it says goes nowhere."""
+    command = [sys.executable, "-m", "replay", *map(str, arguments)]
+    silent = asyncio.subprocess.DEVNULL
+    return await asyncio.create_subprocess_exec(*command, cwd=cwd, stdout=silent, stderr=silent)
+
+
+def kept_turns(runs: Path) -> int:
+    """How many turns the one run in *runs* has kept so far."""
+    for database in runs.glob("*/run.db"):
+        with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as connection:
+            try:
+                return int(connection.execute("SELECT count(*) FROM turn").fetchone()[0])
+            except sqlite3.OperationalError:
+                return 0  # the tables are being made
+    return 0
+
+
+def all_of(descriptor: int) -> bytes:
+    """What comes to a pseudo-terminal until its other end is closed."""
+    written = b""
+    try:
+        while chunk := os.read(descriptor, 65536):
+            written += chunk
+    except OSError:  # how Linux says that the other end is closed
+        pass
+    return written

@@ -10,8 +10,8 @@ import pytest
 import yaml
 
 import replay
+from tests.cli import compared_runs
 from tests.cli.command import replay_cli
-from tests.cli.compared_runs import write_talks
 
 TALKS, TURNS = 6, 3
 RIGHT = "gold"
@@ -19,24 +19,15 @@ WRONG = ["Ann sang 1.", *["Nobody knows."] * (TURNS - 1)]
 
 
 def scenario(name: str, answers, *asserted, **changes):
-    content = {
-        "name": name,
-        "data": {"path": "talks.jsonl"},
-        "systems": [{"name": "s", "adapter": "scripted", "settings": {"answers": answers}}],
-        "policies": ["pred"],
-        "scorers": ["em"],
-        "drift": {"nlp_workers": 0},
-        "assert": list(asserted),
-        **changes,
-    }
-    return yaml.safe_dump(content)
+    own = {"data": {"path": "talks.jsonl"}, "policies": ["pred"], "scorers": ["em"], "assert": [*asserted]}
+    return yaml.safe_dump(compared_runs.scenario(Path(), answers, **{"name": name, **own, **changes}))
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """Six talks of three turns; run ``right`` answers as recorded, ``wrong`` errs from turn 2 on."""
     made = tmp_path_factory.mktemp("work")
-    write_talks(made, TALKS, TURNS)
+    compared_runs.write_talks(made, TALKS, TURNS)
     (made / "right.yaml").write_text(scenario("right", RIGHT))
     replay.run(str(made / "right.yaml"), runs=made / "made").folder.rename(made / "right")
     wrong = [
@@ -54,11 +45,8 @@ def folder(tmp_path_factory):
 
 def failing(file: Path) -> list[str]:
     """Names of the cases that failed."""
-    return [
-        case.attrib["name"]
-        for case in ElementTree.parse(file).iter("testcase")
-        if len(case.findall("failure"))
-    ]
+    cases = ElementTree.parse(file).iter("testcase")
+    return [case.attrib["name"] for case in cases if case.find("failure") is not None]
 
 
 def test_a_run_that_breaks_an_assertion_ends_with_100_and_says_which_and_by_how_much(folder):

@@ -20,7 +20,7 @@ from replay.cli import app
 from replay.core.settings.plugins import available
 from replay.scenario.reading import parse_scenario, read_scenario
 from replay.scenario.shipped import find_scenario, shipped_names
-from tests.cli.command import replay_cli
+from tests.cli.command import kept_turns, replay_cli
 from tests.data_tables import from_table
 from tests.waiting import PATIENCE_S, until
 
@@ -173,16 +173,6 @@ def test_validate_says_what_will_not_be_judged(folder):
     assert "3 won't be judged: the question is not English (German)" in done.stdout
 
 
-def test_validate_names_code_that_will_run_on_this_machine(folder):
-    (folder / "mine.py").write_text("def answer(question): return question\n")
-    (folder / "local.yaml").write_text(
-        "name: local\ndata: {path: conversations.jsonl}\npolicies: [gold]\n"
-        "systems: [{name: mine, adapter: python, settings: {target: 'mine.py:answer'}}]\n"
-    )
-    done = replay_cli("validate", "local.yaml", cwd=folder)
-    assert "  runs      mine.py:answer (system mine)\n" in done.stdout
-
-
 @from_table
 def test_bad_usage_and_input_end_with_2_and_a_message_and_no_traceback(folder, arguments, words):
     (folder / "list.json").write_text('[{"messages": []}]')
@@ -210,33 +200,20 @@ def test_an_interrupted_run_ends_with_130_and_says_how_to_go_on(folder, number):
         stderr=subprocess.PIPE,
         text=True,
     ) as process:
-        until(lambda: _answered(folder / runs) >= 3)
+        until(lambda: kept_turns(folder / runs) >= 3)
         process.send_signal(number)
         shown, said = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 130
     assert "go on with: replay resume" in said
     assert "Traceback" not in said
     assert "Assertions" not in shown, "what is half played is not judged"
-    kept = _answered(folder / runs)
+    kept = kept_turns(folder / runs)
     assert 3 <= kept < 10
     resumed = replay_cli("resume", "--runs", runs, "--junit", "resumed.xml", cwd=folder)
     assert resumed.returncode == 100
     assert "Assertions: 1 of 1 failed" in resumed.stdout
     assert 'failures="1"' in (folder / "resumed.xml").read_text()
-    assert _answered(folder / runs) == 10
-
-
-def _answered(runs: Path) -> int:
-    for database in runs.glob("*/run.db"):
-        try:
-            connection = sqlite3.connect(f"file:{database}?mode=ro", uri=True)
-            try:
-                return int(connection.execute("SELECT count(*) FROM turn").fetchone()[0])
-            finally:
-                connection.close()
-        except sqlite3.OperationalError:
-            return 0  # the tables are being made
-    return 0
+    assert kept_turns(folder / runs) == 10
 
 
 def test_serve_says_where_it_answers_and_answers(folder):

@@ -66,15 +66,6 @@ def squeezed(text: str) -> str:
     return " ".join(text.replace("\\", "").split())
 
 
-def test_two_policies_of_one_run_are_compared(folder):
-    done = replay_cli("compare", "right", "--policies", "gold,pred", "--json", cwd=folder)
-    (pair,) = json.loads(done.stdout)["pairs"]
-
-    assert (pair["first"]["policy"], pair["second"]["policy"]) == ("gold", "pred")
-    assert pair["changes"]["gold, pred"][0] == "policy:gold"
-    assert [one["rows"][0]["value"] for one in pair["scores"]] == [0, 0]
-
-
 @from_table
 def test_wrong_usage_ends_with_a_sentence(folder, arguments, message):
     done = replay_cli("compare", *arguments, cwd=folder)
@@ -91,14 +82,6 @@ def test_a_folder_of_runs_is_told_apart_from_a_run(folder):
 
     assert done.returncode == 2
     assert '"runs" is a folder of runs; name one of them, as "runs/only"' in done.stderr
-
-
-def test_the_same_command_prints_the_same(folder):
-    one, other = (
-        replay_cli("compare", "right", "wrong", "--by", "depth", cwd=folder).stdout for _ in range(2)
-    )
-
-    assert one == other
 
 
 def test_the_spread_of_runs_of_one_scenario_is_shown(folder):
@@ -176,18 +159,6 @@ def test_two_tables_are_scored(folder, suffix):
     assert (folder / f"out.{suffix}").stat().st_size > 0
     again = replay_cli("score-file", *arguments, "--column", "Rouge-L", "--json", cwd=folder)
     assert json.loads(again.stdout)["means"][0]["value"] == 1.0
-
-
-def test_files_that_do_not_fit_end_with_a_sentence(folder):
-    (folder / "bench.csv").write_text("Question,Golden Response\nWho?,Ann sang it\nWhere?,In Rome\n")
-    (folder / "one.jsonl").write_text('{"answer": "In Rome"}\n')
-    done = replay_cli(
-        "score-file", "--benchmark", "bench.csv", "--responses", "one.jsonl", "--out", "o.csv", cwd=folder
-    )
-
-    assert done.returncode == 2
-    assert "bench.csv has 2 rows and one.jsonl has 1" in done.stderr
-    assert not (folder / "o.csv").exists()
 
 
 def test_markdown_fits_where_it_has_to(folder):

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import shutil
 import sqlite3
-import subprocess
 import sys
-from contextlib import closing
+from contextlib import closing, redirect_stderr, redirect_stdout
 from pathlib import Path
-from urllib.request import urlopen
 
 import pytest
+from aiohttp import ClientSession
 
+from replay.cli import run_cli
 from replay.core.errors import RunError, ScenarioError
 from replay.results.judging import score
 from replay.results.run import Run
 from replay.runs.launch import resume, run as play
 from replay.runs.rerun import rerun
-from tests.cli.command import replay_cli
-from tests.viewer.conftest import viewing
-from tests.waiting import PATIENCE_S, until
+from tests.cli.command import all_of, replay_cli
+from tests.viewer.conftest import computed, viewing_here
 
 EVIL = """
 from pathlib import Path
@@ -114,38 +114,19 @@ def test_looking_at_a_run_runs_nothing_that_it_names(sent, tmp_path):
         ["plot", sent, "--what", "depth", "--out", tmp_path / "p.svg"],
         ["agree", sent, ratings],
     ]
-    arguments = json.dumps([[str(argument) for argument in look] for look in looks])
-    command = [sys.executable, "-c", ALL_LOOKS, arguments]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE_S)
-    with viewing(str(sent), cwd=tmp_path) as address:
+    for look in looks:
+        done = replay_cli(*look, cwd=tmp_path)
+        assert (done.returncode, (tmp_path / "marker").exists()) == (0, False), (look, done.stderr)
+        assert "are not shown: " in done.stdout or look[0] != "report" or "--json" in look
+        assert "Traceback" not in done.stderr
+
+
+async def test_the_viewer_runs_nothing_of_it_either(sent, tmp_path):
+    plant(sent, **EVIL_FILE)
+    async with viewing_here(sent, below=tmp_path) as address, ClientSession() as http:
         for page in ("", "depth", "gold", "conversations", "conversation?id=t1"):
-            until(lambda page=page: "data-pending" not in page_text(f"{address}run/{sent.name}/{page}"))
-
+            await computed(http, f"{address}run/{sent.name}/{page}")
     assert not (tmp_path / "marker").exists()
-    assert "Traceback" not in done.stderr
-    codes = [line for line in done.stdout.splitlines() if line.startswith("ended with")]
-    assert [line.split()[2] for line in codes] == ["0"] * len(looks), (codes, done.stderr)
-    assert "are not shown: " in done.stdout
-
-
-ALL_LOOKS = """
-import json, sys
-from replay.cli import run_cli
-
-for arguments in json.loads(sys.argv[1]):
-    sys.argv = ["replay", *arguments]
-    try:
-        run_cli()
-        code = 0
-    except SystemExit as ended:
-        code = ended.code or 0
-    print("ended with", code, arguments)
-"""
-
-
-def page_text(address: str) -> str:
-    with urlopen(address, timeout=PATIENCE_S) as answer:
-        return answer.read().decode()
 
 
 def test_a_scenario_with_faults_is_read_and_its_parts_are_not_made(sent):
@@ -187,25 +168,23 @@ def test_going_on_with_it_takes_leave_where_nobody_can_be_asked(sent, verb, tmp_
     ("verb", "answer", "goes_on"),
     [(["resume"], "y", True), (["rerun", "--only", "depth=1"], "", False), (["score"], "n", False)],
 )
-def test_on_a_terminal_it_is_asked(sent, verb, answer, goes_on, tmp_path):
+def test_on_a_terminal_it_is_asked(sent, verb, answer, goes_on, tmp_path, monkeypatch):
     import pty
 
     plant(sent, **EVIL_FILE)
     ours, theirs = pty.openpty()
-    try:
-        os.write(ours, f"{answer}\n".encode())
-        command = [sys.executable, "-m", "replay", verb[0], str(sent), *verb[1:]]
-        done = subprocess.run(
-            command, cwd=tmp_path, stdin=theirs, stdout=subprocess.DEVNULL, stderr=theirs, timeout=PATIENCE_S
-        )
-        told = os.read(ours, 100_000).decode()
-    finally:
-        os.close(ours)
-        os.close(theirs)
+    os.write(ours, f"{answer}\n".encode())
+    with open(theirs, "w", buffering=1) as err, open(theirs, closefd=False) as asked:
+        monkeypatch.setattr(sys, "stdin", asked)
+        monkeypatch.setattr(sys, "argv", ["replay", verb[0], str(sent), *verb[1:]])
+        with redirect_stderr(err), redirect_stdout(io.StringIO()), pytest.raises(SystemExit) as ended:
+            run_cli()
+    told = all_of(ours).decode()
+    os.close(ours)
     assert "Do you trust where it came from? [y/N]" in told
     assert "  runs      evil.py:Scorer (" in told
     assert (tmp_path / "marker").exists() == goes_on
-    assert goes_on or done.returncode == 2
+    assert goes_on or ended.value.code == 2
 
 
 def test_a_run_of_ones_own_is_gone_on_with_unasked(tmp_path, sent):

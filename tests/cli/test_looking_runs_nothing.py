@@ -1,8 +1,8 @@
 """
 `replay validate` neither imports nor calls nor computes what a scenario names, whatever part it names it as.
 
-Each attack leaves a file behind where it is run. They are played in processes of their own, started in the
-scenario's folder, from which Python then imports modules as well.
+Each attack leaves a file behind where it is run. They are played in the scenario's folder, from which Python
+then imports modules as well.
 """
 
 from __future__ import annotations
@@ -10,18 +10,22 @@ from __future__ import annotations
 import json
 import resource
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from subprocess import run as run_program
 from typing import Any
 
 import pytest
 import yaml
 
-from tests.cli.command import replay_process
-from tests.core.asking.test_templating import HEAVY
-from tests.waiting import PATIENCE_S
+from replay.core.errors import CodeNotRunError
+from replay.runs.launch import load_scenario
+from replay.scenario.assembly import assemble
+from tests.cli.command import replay_cli, replay_process
+from tests.core.asking import test_templating
 
 SHELL = "subprocess:getoutput"
+HEAVY = [text for text in test_templating.HEAVY if "|tojson" not in text]
+"""Without those that take a second only to be parsed."""
 
 
 def touch(mark: str) -> dict[str, Any]:
@@ -59,32 +63,25 @@ ATTACKS: dict[str, Any] = {
     "tools": {"function": "evil_tools:answer"},
 }
 ASKING_RESOLVER = {"drift": {"resolver": "llm", "settings": asked("resolvers-model")}}
-LEFT_BEHIND = (
-    *(
-        "evil",
-        "evil_module",
-        "evil_tools",
-        "reader",
-        "system",
-        "limited",
-        "policy",
-        "named",
-        "rewriter",
-        "rewriters-model",
-    ),
-    *("scorer", "judge", "judges-model", "model", "voter", "resolvers-model"),
-)
+LEFT_BEHIND = [
+    *("evil", "evil_module", "evil_tools", "reader", "system", "limited", "policy", "named", "rewriter"),
+    *("rewriters-model", "scorer", "judge", "judges-model", "model", "voter", "resolvers-model"),
+]
 """By a run; a program is started with its first question only."""
 HELD_LOAD = {"load": {"turns": 1, "slo": {"latency_p99_s": 1}}}
 
 
 @pytest.fixture
-def folder(tmp_path) -> Path:
+def folder(tmp_path, monkeypatch) -> Iterator[Path]:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
     (tmp_path / "marks").mkdir()
     (tmp_path / "talks.jsonl").write_text(json.dumps({"id": "a", "turns": [{"question": "Who?"}]}) + "\n")
     for name in ("evil", "evil_module", "evil_tools"):
         (tmp_path / f"{name}.py").write_text(f"import pathlib\npathlib.Path('marks/{name}').touch()\n")
-    return tmp_path
+    yield tmp_path
+    for name in ("evil_module", "evil_tools"):
+        sys.modules.pop(name, None)
 
 
 def marks(folder: Path) -> list[str]:
@@ -102,7 +99,7 @@ def marks(folder: Path) -> list[str]:
 )
 def test_validate_runs_no_code_of_a_scenario(folder, more, arguments, code):
     (folder / "s.yaml").write_text(yaml.safe_dump({**ATTACKS, **more}, sort_keys=False))
-    done = replay_process("validate", "s.yaml", *arguments, cwd=folder)
+    done = replay_cli("validate", "s.yaml", *arguments, cwd=folder)
     assert marks(folder) == []
     assert done.returncode == code, done.stderr
     if "scores" in more:
@@ -125,26 +122,15 @@ def test_validate_runs_no_code_of_a_scenario(folder, more, arguments, code):
 def test_a_run_does_run_it(folder):
     """So that the attacks above are ones; what the scenario names is then a mistake, told before any ask."""
     (folder / "s.yaml").write_text(yaml.safe_dump({**ATTACKS, **ASKING_RESOLVER}, sort_keys=False))
-    done = replay_process("run", "s.yaml", "--dry-run", cwd=folder)
+    done = replay_cli("run", "s.yaml", "--dry-run", cwd=folder)
     assert done.returncode == 2
     assert marks(folder) == sorted(LEFT_BEHIND)
 
 
 def test_a_program_that_only_checks_runs_nothing_either(folder):
     (folder / "s.yaml").write_text(yaml.safe_dump(ATTACKS, sort_keys=False))
-    program = (
-        "from pathlib import Path\n"
-        "from replay.core.errors import CodeNotRunError\n"
-        "from replay.runs.launch import load_scenario\n"
-        "from replay.scenario.assembly import assemble\n"
-        "try:\n"
-        "    assemble(load_scenario(Path('s.yaml')))\n"
-        "except CodeNotRunError as error:\n"
-        "    print(error)\n"
-    )
-    command = [sys.executable, "-c", program]
-    done = run_program(command, cwd=folder, capture_output=True, text=True, timeout=PATIENCE_S)
-    assert "is code, which is not run to look at something" in done.stdout, done.stderr
+    with pytest.raises(CodeNotRunError, match="is code, which is not run to look at something"):
+        assemble(load_scenario(Path("s.yaml")))
     assert marks(folder) == []
 
 

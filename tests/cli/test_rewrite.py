@@ -128,7 +128,7 @@ def test_bad_conversations_stop_it_or_are_skipped(data):
 
 @pytest.mark.parametrize("name", ["canard/canard_dev_a.json", "cast/2021_manual_evaluation_topics_v1.0.json"])
 def test_real_data(shared_data, tmp_path, name):
-    done = rewrite(tmp_path, str(shared_data / name), "--limit", "3")
+    done = rewrite(tmp_path, str(shared_data / name), "--limit", "1")
     assert done.returncode == 0, done.stderr
     assert all(json.loads(line)["rewritten"] for line in done.stdout.splitlines())
 

@@ -6,17 +6,16 @@ import json
 import re
 import resource
 import signal
-import sqlite3
 import sys
 import textwrap
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 import yaml
 
 from replay.results.run import Run, newest_run
-from tests.cli.command import replay_process
+from replay.runs.launch import resume_async
+from tests.cli.command import kept_turns
 from tests.load.processes import Command, replaying
 from tests.waiting import until_async
 
@@ -94,16 +93,6 @@ def calling(folder: Path, code: str) -> Path:
     return scenario(folder, adapter="python", settings={"target": "system.py:answer"})
 
 
-def answered(folder: Path) -> int:
-    for database in folder.glob("runs/*/run.db"):
-        with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as connection:
-            try:
-                return int(connection.execute("SELECT count(*) FROM turn").fetchone()[0])
-            except sqlite3.OperationalError:
-                return 0  # the tables are being made
-    return 0
-
-
 def processor_s(pid: int) -> float:
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / 100
@@ -111,7 +100,9 @@ def processor_s(pid: int) -> float:
 
 async def until_stuck(command: Command, folder: Path) -> None:
     pid = command.process.pid
-    await until_async(lambda: answered(folder) >= ANSWERED or command.process.returncode is not None)
+    await until_async(
+        lambda: kept_turns(folder / "runs") >= ANSWERED or command.process.returncode is not None
+    )
     assert command.process.returncode is None, await command.ended()
     begun = processor_s(pid)
     await until_async(lambda: processor_s(pid) > begun + BUSY_S)
@@ -138,13 +129,13 @@ async def end(folder: Path, twice: bool) -> tuple[int, str]:
     return code, err
 
 
-def goes_on(folder: Path) -> None:
+async def goes_on(folder: Path) -> None:
     """The run has all that was answered, and another attempt, now with nothing that sticks, the rest."""
     assert Run(newest_run(folder / "runs")).outcomes()["answered"] == ANSWERED
     (folder / "system.py").write_text("async def answer(question): return 'Ann.'\n")
     if "system.py" in (folder / "stuck.yaml").read_text():
-        assert replay_process("resume", cwd=folder).returncode == 0
-        assert Run(newest_run(folder / "runs")).outcomes()["answered"] == ANSWERED + 1
+        resumed = await resume_async(newest_run(folder / "runs"))
+        assert resumed.outcomes()["answered"] == ANSWERED + 1
 
 
 @pytest.mark.long
@@ -165,14 +156,14 @@ async def test_a_template_that_never_ends_is_left_by_a_signal(tmp_path, template
         assert code in (1, 130), err
         assert ("(most recent call first)" in err) == (code == 1)
     assert "Traceback" not in err
-    goes_on(tmp_path)
+    await goes_on(tmp_path)
 
 
 async def test_a_call_that_python_can_not_leave_is_left_by_a_second_signal(tmp_path):
     calling(tmp_path, "max(itertools.count())")
     code, err = await end(tmp_path, TWICE)
     assert code == -signal.SIGTERM, err
-    goes_on(tmp_path)
+    await goes_on(tmp_path)
 
 
 async def test_a_function_that_searches_for_ever_is_left_and_its_place_is_shown(tmp_path):
@@ -180,4 +171,4 @@ async def test_a_function_that_searches_for_ever_is_left_and_its_place_is_shown(
     code, err = await end(tmp_path, ONCE)
     assert code == 1
     assert 'system.py", line 3 in answer' in err
-    goes_on(tmp_path)
+    await goes_on(tmp_path)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ import yaml
 from replay.play.load.section import LoadSection
 from replay.results.run import Run, newest_run
 from tests.cli.command import replay_cli
+from tests.data_tables import from_table
 from tests.load.scenes import NOWHERE, scenario, talk
 
 QUICK = ("--turns", "6")
@@ -99,96 +99,36 @@ def test_a_load_run_is_not_resumed(plain):
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code", "words"),
-    [
-        (["--think", "{kind: "], 2, "is not a think time"),
-        (["--think", ""], 2, "is not a think time"),
-        (["--think", "{kind: expo, mean_s: 2}"], 2, "expo"),
-        (["--think", "{kind: exponential}"], 2, "kind exponential needs mean_s"),
-        (["--think", "-1"], 2, "seconds is -1, expected 0 or more"),
-        (["--think", "recorded"], 2, "recorded think times are unknown"),
-        (["--think", "{after: question}"], 2, "after: question needs a think time"),
-        (["--slo", "latency_p99_s"], 2, "is not KEY=NUMBER"),
-        (["--slo", "latency_p99=3"], 2, "did you mean"),
-        (["--slo", "latency_p99_s=nan"], 2, "is not a number"),
-        (["--slo", "f1_min=0.5"], 2, "is not a scorer of the scenario"),
-        (["--levels", "a,b"], 2, "--levels takes numbers"),
-        (["--levels", ""], 2, "--levels takes numbers"),
-        (["--levels", "8,4"], 2, "levels rise from one to the next"),
-        (["--levels", "0,4"], 2, "greater than 0"),
-        (["--levels", "1.5"], 2, "whole numbers of conversations"),
-        (["--levels", "1", "--search", "1..8"], 2, "give one"),
-        (["--search", "1"], 2, "--search LOW..HIGH"),
-        (["--search", "8..1", "--slo", "errors=0"], 2, "a search needs high, above low"),
-        (["--search", "1..8"], 2, "needs objectives"),
-        (["--profile", "poisson"], 2, "needs rate"),
-        (["--profile", "trace"], 2, "trace, a file, belongs to profile: trace"),
-        (["--trace", "nowhere.csv"], 2, "nowhere.csv"),
-        (["--rate", "-1"], 2, "rate"),
-        (["--duration", "0"], 2, "duration_s"),
-        (["--concurrency", "0"], 2, "--concurrency"),
-        (["--workers", "16"], 2, "each of 16 workers needs a user"),
-    ],
-    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
-)
-def test_bad_options_end_with_a_sentence(plain, arguments, code, words, cli):
-    done = cli("stress", "load.yaml", *arguments, folder=plain)
-    assert done.exit_code == code, done.output
-    assert words in " ".join(done.output.replace("│", " ").split())
+@from_table
+def test_bad_options_end_with_a_sentence(plain, arguments, words):
+    done = stress("load.yaml", *arguments, cwd=plain)
+    assert done.returncode == 2, done.stderr
+    assert words in " ".join(done.stderr.replace("│", " ").split())
     assert not list(plain.glob("runs/*/run.db")) or "--think" in arguments or "--trace" in arguments
 
 
-@pytest.fixture
-def cli(monkeypatch):
-    """The command line within this process, so that many bad options are quickly tried."""
-    from replay.cli import run_cli
-
-    class Done:
-        exit_code = 0
-        output = ""
-
-    def call(*arguments: str, folder: Path) -> Done:
-        import io
-
-        said = io.StringIO()
-        done = Done()
-        monkeypatch.chdir(folder)
-        monkeypatch.setattr(sys, "argv", ["replay", *arguments])
-        monkeypatch.setattr(sys, "stderr", said)
-        try:
-            run_cli()
-        except SystemExit as end:
-            done.exit_code = int(end.code or 0)
-        done.output = said.getvalue()
-        return done
-
-    return call
-
-
-def test_faults_of_the_section_are_told_with_their_lines(plain, cli):
+def test_faults_of_the_section_are_told_with_their_lines(plain):
     content = yaml.safe_load((plain / "load.yaml").read_text())
     text = yaml.safe_dump(content, sort_keys=False)
     lines = text.count("\n")
     (plain / "load.yaml").write_text(
         f"{text}load:\n  profil: closed\n  concurrency: 0\n  think:\n    kind: fixed\n  turns: 3\n"
     )
-    done = cli("validate", "load.yaml", folder=plain)
-    assert done.exit_code == 2
+    done = stress("load.yaml", cwd=plain, verb="validate")
+    assert done.returncode == 2
     for line, words in ((2, "load.profil "), (3, "load.concurrency"), (4, "load.think")):
-        assert any(words in said and f"line {lines + line} " in said for said in done.output.splitlines()), (
-            done.output
-        )
+        told = [said for said in done.stderr.splitlines() if words in said]
+        assert any(f"line {lines + line} " in said for said in told), done.stderr
 
 
-def test_an_unknown_objective_is_told_with_its_line(plain, cli):
+def test_an_unknown_objective_is_told_with_its_line(plain):
     text = (plain / "load.yaml").read_text()
     (plain / "load.yaml").write_text(f"{text}load:\n  turns: 3\n  slo: {{latency_p99: 3, f2_min: 0.5}}\n")
-    done = cli("validate", "load.yaml", folder=plain)
-    assert done.exit_code == 2
-    assert 'slo.latency_p99: "latency_p99" is not an objective' in done.output
-    assert '"f2" is not a scorer of the scenario' in done.output
-    assert f"line {text.count(chr(10)) + 3} " in done.output
+    done = stress("load.yaml", cwd=plain, verb="validate")
+    assert done.returncode == 2
+    assert 'slo.latency_p99: "latency_p99" is not an objective' in done.stderr
+    assert '"f2" is not a scorer of the scenario' in done.stderr
+    assert f"line {text.count(chr(10)) + 3} " in done.stderr
 
 
 def test_a_public_host_is_refused_unless_confirmed_by_option(tmp_path):

@@ -14,25 +14,11 @@ from typing import TextIO, cast
 import pytest
 from rich.table import Table
 
-import replay
 from replay.cli.output import open_console
 from replay.core.terminal import GuardedStream, escape_unprintable
+from tests.cli.command import all_of, replay_cli
 
-SHIPPED = Path(__file__).parents[2] / "scenarios" / "conversations"
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="opens a pseudo-terminal")
-
-
-@pytest.fixture(scope="module")
-def run(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("runs")
-    scenario = {
-        "name": "try",
-        "data": {"path": str(SHIPPED / "music.jsonl"), "limit": 3},
-        "systems": [{"name": "s", "adapter": "extractive"}],
-        "policies": ["gold", "pred"],
-        "drift": {"nlp_workers": 0},
-    }
-    return replay.run(scenario, runs=folder).folder
 
 
 def on_a_terminal(run: Path, **environment: str) -> str:
@@ -50,14 +36,8 @@ def on_a_terminal(run: Path, **environment: str) -> str:
         env={**kept, **settings},
     ) as process:
         os.close(theirs)
-        written = b""
-        try:
-            while chunk := os.read(ours, 65536):
-                written += chunk
-        except OSError:  # how Linux says that the other end is closed
-            pass
-        finally:
-            os.close(ours)
+        written = all_of(ours)
+        os.close(ours)
         assert process.wait(timeout=60) == 0, process.stderr and process.stderr.read()
     return written.decode().replace("\r\n", "\n")
 
@@ -65,29 +45,28 @@ def on_a_terminal(run: Path, **environment: str) -> str:
 COLOUR = re.compile(r"\x1b\[[0-9;]*3[0-7]m")
 
 
-def test_a_terminal_gets_sparklines_and_colour(run):
-    written = on_a_terminal(run)
+def test_a_terminal_gets_sparklines_and_colour(quick_run):
+    written = on_a_terminal(quick_run)
 
     assert re.search("^trend .*[▁-█]{10}", re.sub(r"\x1b\[[0-9;]*m", "", written), re.MULTILINE)
     assert COLOUR.search(written)
 
 
 @pytest.mark.long
-def test_no_color_is_heeded(run):
-    written = on_a_terminal(run, NO_COLOR="1")
+def test_no_color_is_heeded(quick_run):
+    written = on_a_terminal(quick_run, NO_COLOR="1")
 
     assert "█" in written
     assert not COLOUR.search(written)
 
 
-def test_a_pipe_gets_plain_ascii(run):
-    done = subprocess.run(
-        [sys.executable, "-m", "replay", "report", str(run)], capture_output=True, check=True, timeout=60
-    )
+def test_a_pipe_gets_plain_ascii(quick_run):
+    done = replay_cli("report", quick_run, cwd=quick_run)
 
+    assert done.returncode == 0, done.stderr
     assert done.stdout.isascii()
-    assert b"\x1b" not in done.stdout
-    assert b"trend" not in done.stdout
+    assert "\x1b" not in done.stdout
+    assert "trend" not in done.stdout
 
 
 def test_a_table_of_the_librarys_own_obeys_none_of_its_texts():

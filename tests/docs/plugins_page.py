@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-PAGE = (Path(__file__).parents[2] / "docs" / "plugins.md").read_text("utf-8")
+from tests.docs.shown_output import page
+
+PAGE = page("plugins")
 FILES = {
     block.splitlines()[0].removeprefix("# "): block
     for block in re.findall(r"```(?:python|yaml|toml)\n(.*?)```", PAGE, re.DOTALL)

@@ -27,24 +27,22 @@ from replay import (
     Passage,
 )
 from replay.core.settings.plugins import available, build, load
+from replay.results.run import Run, newest_run
 from replay.testing import entered
 from tests.adapters.servers import answering, unused_address
+from tests.docs.shown_output import blocks, page
 from tests.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.usefixtures("code_runs")
 
-PAGE = (Path(__file__).parents[2] / "docs" / "adapters.md").read_text(encoding="utf-8")
+PAGE = page("adapters")
 
 
-def _blocks(language: str) -> list[str]:
-    return re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)
-
-
-SYSTEMS = [system for block in _blocks("yaml") for system in yaml.safe_load(block)["systems"]]
+SYSTEMS = [system for block in blocks(PAGE, "yaml") for system in yaml.safe_load(block)["systems"]]
 FILES = {
     block.splitlines()[0].removeprefix("# "): block
     for language in ("python", "toml")
-    for block in _blocks(language)
+    for block in blocks(PAGE, language)
 }
 """Programs shown, by the file name in their first line."""
 ELSEWHERE = {"chain": "langchain_openai", "engine": "llama_index"}
@@ -180,7 +178,8 @@ async def test_the_adapter_of_your_own_is_found_once_it_is_installed(tmp_path: P
     )
     async with answering(_chat) as address:
         system = {"name": "m", "adapter": "ollama", "settings": {"model": "llama3.2", "url": address}}
-        scenario = {"name": "own", "data": {"path": "talk.jsonl"}, "systems": [system], "policies": ["pred"]}
+        scenario = {"name": "own", "data": {"path": "talk.jsonl"}, "systems": [system]}
+        scenario["policies"] = [{"pred": {"detect": False}}]
         (tmp_path / "own.yaml").write_text(yaml.safe_dump(scenario), encoding="utf-8")
         python = await asyncio.to_thread(_environment, tmp_path / "fresh")
 
@@ -188,19 +187,17 @@ async def test_the_adapter_of_your_own_is_found_once_it_is_installed(tmp_path: P
         install = [*pip, "--no-index", "--no-deps", "--no-build-isolation", str(plugin)]
         await _run(sys.executable, *install, folder=tmp_path)
         await _run(str(python), "-m", "replay", "run", "own.yaml", folder=tmp_path)
-        exported = await _run(str(python), "-m", "replay", "export", "--format", "jsonl", folder=tmp_path)
 
-    records = [json.loads(line) for line in exported.splitlines()]
     first = "after user: One?"
-    assert [record["answer"] for record in records] == [
+    assert [record.answer for record in Run(newest_run(tmp_path / "runs")).records()] == [
         first,
         f"after user: One? | assistant: {first} | user: Two?",
     ]
     assert "ollama" not in available("adapters")  # here it is not installed
 
 
-async def _run(*command: str, folder: Path) -> str:
-    """What *command* prints; it must not fail."""
+async def _run(*command: str, folder: Path) -> None:
+    """Run *command*, which must not fail."""
     process = await asyncio.create_subprocess_exec(
         *command, cwd=folder, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
     )
@@ -211,4 +208,3 @@ async def _run(*command: str, folder: Path) -> str:
         if process.returncode is None:
             process.kill()
     assert process.returncode == 0, out.decode() + err.decode()
-    return out.decode()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 
 import pytest
 
@@ -15,8 +14,9 @@ from replay.datasets.loading import read_conversations
 from replay.scorers.checks.check import CheckInput
 from replay.scorers.checks.kinds import KINDS, check_of
 from replay.testing.cases import turn
+from tests.docs.shown_output import page
 
-PAGE = (Path(__file__).parents[2] / "docs" / "checks.md").read_text("utf-8")
+PAGE = page("checks")
 ROWS = [
     cells
     for line in PAGE.splitlines()

@@ -20,10 +20,11 @@ import yaml
 
 from replay.scenario.sections import ClusterSection
 from tests.cli.command import replay_process
+from tests.docs.shown_output import page
 from tests.waiting import PATIENCE_S
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "cluster.md").read_text("utf-8")
+PAGE = page("cluster")
 SECTIONS = {part.partition("\n")[0]: part for part in PAGE.split("\n## ")[1:]}
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 import tomllib
 from importlib.metadata import version
 from pathlib import Path
@@ -14,15 +12,13 @@ from ruamel.yaml import YAML
 from replay.collecting.collect import read_rules
 from replay.collecting.patterns import KINDS
 from replay.scenario.sections import RecordedSection
+from tests.benchmarks.programs import load_program, printed
 from tests.cli.command import replay_cli
 from tests.collecting.logs import write_logs
+from tests.docs.shown_output import blocks, page
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "collect.md").read_text("utf-8")
-
-
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)
+PAGE = page("collect")
 
 
 def test_every_kind_is_on_the_page():
@@ -48,24 +44,26 @@ def test_the_commands_run(tmp_path):
 
 
 def test_the_rules_can_be_read(tmp_path):
-    text, _ = blocks("yaml")
+    text, _ = blocks(PAGE, "yaml")
     (tmp_path / "rules.yaml").write_text(text, "utf-8")
     assert read_rules(tmp_path / "rules.yaml").keep == {"acme", "lutetia"}
 
 
 def test_the_section_is_what_collect_writes_and_its_figures_are_those_of_the_benchmark():
-    section = YAML(typ="safe").load(blocks("yaml")[1])["recorded"]
+    section = YAML(typ="safe").load(blocks(PAGE, "yaml")[1])["recorded"]
     assert RecordedSection.model_validate(section) == RecordedSection()
-    commented = re.findall(r"^  # (\w+): ([\w.]+)", blocks("yaml")[1], re.MULTILINE)
+    commented = re.findall(r"^  # (\w+): ([\w.]+)", blocks(PAGE, "yaml")[1], re.MULTILINE)
     assert section.keys() | {name for name, _ in commented} == RecordedSection.model_fields.keys()
     RecordedSection.model_validate(dict(commented))
 
-    done = subprocess.run(
-        [sys.executable, "benchmarks/same_answers.py"], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    measured = done.stdout.partition("measuring")[2]
-    for name, shown in (("recorded", "now"), ("fuzzy match", "fuzzy match, from its best bound")):
-        (row,) = re.findall(rf"^{name} .*", measured, re.MULTILINE)
+    program = load_program("same_answers")
+    fuzzy, measuring = program.others()["fuzzy match"], program.labelled_pairs("measuring")
+    bound = program.bound_of(fuzzy, program.labelled_pairs("choosing"))
+    for shown, compare in (
+        ("now", program.ours),
+        ("fuzzy match, from its best bound", lambda pair: fuzzy(pair) >= bound),
+    ):
+        row = program.line(shown, compare, measuring)
         figures = re.findall(r"\d+ of \d+, [\d.]+ %", row)
         assert f"| {shown} | {' | '.join(figures)} |" in PAGE
 
@@ -79,23 +77,21 @@ def test_the_cases_are_counted_as_the_page_says():
 def test_the_program_runs(tmp_path, monkeypatch):
     write_logs(tmp_path / "shop.jsonl")
     monkeypatch.chdir(tmp_path)
-    (program,) = blocks("python")
+    (program,) = blocks(PAGE, "python")
     exec(program, found := {})
     assert len(found["suite"].conversations) == 4
 
 
 def test_the_figures_are_those_of_the_benchmark():
     """Names come from libraries: with another version of Faker than the page's they may differ a bit."""
-    done = subprocess.run(
-        [sys.executable, "benchmarks/personal_data.py"], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    rows = re.findall(r"^([a-z-]+) +(\d+) +(\d+) +\S+ +\d+ +(\S+)$", done.stdout, re.MULTILINE)
+    shown = printed("personal_data")
+    rows = re.findall(r"^([a-z-]+) +(\d+) +(\d+) +\S+ +\d+ +(\S+)$", shown, re.MULTILINE)
     found = {kind: int(found) / int(items) for kind, items, found, _ in rows}
     assert len(found) == len(KINDS) + 1
     assert found["all"] >= 0.97
     (named,) = re.findall(r"Faker ([\d.]+\d)", PAGE)
     if version("faker") == named:
         measured = {kind: f"{found} of {items}, {precision}" for kind, items, found, precision in rows}
-        traps = re.search(r"traps left alone: (\d+ of \d+)", done.stdout)[1]
+        traps = re.search(r"traps left alone: (\d+ of \d+)", shown)[1]
         table = re.findall(r"^\| ([a-z -]+) \| [^|]+ \| ([^|]+) \| [^|]+ \| [^|]+ \|$", PAGE, re.MULTILINE)
         assert dict(table[1:]) == measured | {"traps left alone": traps}

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import yaml
 
 from replay.coreference.service.llm import VARIABLES
 from replay.coreference.service.service import CoreferenceService, ResolverChoice
+from tests.docs.shown_output import blocks, page
 
-TEXT = (Path(__file__).parents[2] / "docs" / "resolvers.md").read_text("utf-8")
+TEXT = page("resolvers")
 (SECTION,) = re.findall(r"^## An LLM as resolver$(.*?)^## ", TEXT, re.DOTALL | re.MULTILINE)
 
 
 def test_the_shown_section_can_be_built(tmp_path):
-    (block,) = re.findall(r"^```yaml\n(.*?)^```$", SECTION, re.DOTALL | re.MULTILINE)
+    (block,) = blocks(SECTION, "yaml")
     drift = yaml.safe_load(block)["drift"]
     choice = ResolverChoice(name=drift["resolver"], settings=drift["settings"], folder=tmp_path)
     assert CoreferenceService(choice).signature.startswith("llm(openai/my-model@")

@@ -13,8 +13,9 @@ from replay.core.conversation import Conversation
 from replay.core.settings.plugins import available, build, load
 from replay.scenario.sections import DataSection
 from replay.testing.reader_contract import recognizers
+from tests.docs.shown_output import page
 
-PAGE = (Path(__file__).parents[2] / "docs" / "data-formats.md").read_text(encoding="utf-8")
+PAGE = page("data-formats")
 SECTIONS = {part.partition("\n")[0]: part for part in PAGE.split("\n## ")}
 EXAMPLE = re.compile(r"^```(jsonl|json|csv)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 

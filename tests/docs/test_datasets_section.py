@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 
@@ -11,14 +10,15 @@ import pytest
 pytest.importorskip("lm_eval", reason="runs with the other harnesses: .ci/harnesses")
 
 from replay.integrations.datasets import features
+from tests.docs.shown_output import blocks, page, section
 
-PAGE = (Path(__file__).parents[2] / "docs" / "integrations.md").read_text("utf-8")
-SECTION = PAGE.partition("\n## Hugging Face datasets\n")[2].partition("\n## ")[0]
+PAGE = page("integrations")
+SECTION = section(PAGE, "Hugging Face datasets")
 
 
 def test_the_program_prints_what_is_shown(tmp_path, monkeypatch, capsys):
-    (program,) = re.findall(r"```python\n(.*?)```", SECTION, re.DOTALL)
-    (shown,) = re.findall(r"```text\n(.*?)```", SECTION, re.DOTALL)
+    (program,) = blocks(SECTION, "python")
+    (shown,) = blocks(SECTION, "text")
     monkeypatch.chdir(tmp_path)
     exec(program, {})
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 
@@ -15,16 +14,11 @@ from deepeval.dataset import ConversationalGolden, EvaluationDataset
 from deepeval.models import DeepEvalBaseLLM
 from deepeval.test_case import Turn as CaseTurn
 
-from tests.docs.shown_output import agree
+from tests.docs.shown_output import agree, page, section
 
 pytest_plugins = ["pytester", "tests.integrations.in_pytest"]
 
-SECTION = (
-    (Path(__file__).parents[2] / "docs" / "integrations.md")
-    .read_text("utf-8")
-    .partition("\n## DeepEval\n")[2]
-    .partition("\n## ")[0]
-)
+SECTION = section(page("integrations"), "DeepEval")
 
 
 def test_pytest_says_of_the_cases_what_the_page_shows(pytester, ran):

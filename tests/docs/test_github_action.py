@@ -19,10 +19,11 @@ from aiohttp import web
 from replay.scenario.shipped import example_scenario
 from tests.adapters.servers import answering
 from tests.cli.command import replay_cli
+from tests.docs.shown_output import page
 from tests.scenarios.support_bots import listening
 from tests.waiting import PATIENCE_S
 
-PAGE = (Path(__file__).parents[2] / "docs" / "ci.md").read_text("utf-8")
+PAGE = page("ci")
 ACTION, WORKFLOW = (
     yaml.safe_load(re.search(rf"```yaml\n(# {re.escape(name)}\n.*?)```", PAGE, re.DOTALL)[1])
     for name in (".github/actions/replay/action.yml", ".github/workflows/chat.yml")
@@ -130,7 +131,7 @@ def test_what_a_runner_obeys_is_seen():
 
 
 async def test_a_reply_gives_the_runner_no_commands(tmp_path):
-    """By the steps of the page: run and report, and then the comparison, with names as hostile as replies."""
+    """Neither by the steps of the page, run and report, nor by comparing; names are as hostile as replies."""
     commands = ["::add-mask::s", "::error file=a.py::s", "##[set-output name=a]s", "::stop-commands::s"]
     reply = "\n".join([*commands, "".join(commands), *(f"{'x' * n} {commands[0]}" for n in range(60, 80))])
     turn = {"question": f"Who? {commands[1]}", "expect": {"contains": f"::notice::a\n{commands[0]}"}}
@@ -152,22 +153,27 @@ async def test_a_reply_gives_the_runner_no_commands(tmp_path):
         return web.Response(status=400, text=reply)
 
     (tmp_path / "talks.jsonl").write_text(json.dumps(talk) + "\n")
-    programs = Path(sys.executable).parent
     async with answering(refusing) as url:
         scenario["systems"][1]["settings"]["url"] = url
         (tmp_path / "bad.yaml").write_text(yaml.safe_dump(scenario))
-        status = await asyncio.to_thread(act, tmp_path, {"scenario": "bad.yaml"}, programs)
-    assert status == 100, (tmp_path / "log").read_text("utf-8")
+        played = await asyncio.to_thread(replay_cli, "run", "bad.yaml", "--junit", "junit.xml", cwd=tmp_path)
+    assert played.returncode == 100, played.stderr
     (run,) = (tmp_path / "runs").iterdir()
-    newer = run.rename(tmp_path / "newer")
+    newer = shutil.copytree(run, tmp_path / "newer")
     gate = ["compare", "--baseline", run, newer, "--fail-on", "checks", "--flips", "9"]
-    shutil.copytree(tmp_path / "newer", run)
-    for verb in (gate, [*gate, "--json"], ["report", "newer", "--json"], ["validate", "bad.yaml"]):
+    report = ["report", "newer"]
+    log = played.stdout + played.stderr
+    for verb in (
+        [*report, "--markdown", "--html", "replay.html"],
+        [*report, "--json"],
+        gate,
+        [*gate, "--json"],
+        ["validate", "bad.yaml"],
+    ):
         done = await asyncio.to_thread(replay_cli, *verb, cwd=tmp_path)
-        with (tmp_path / "log").open("a") as log:
-            log.write(f"{done.stdout}\n{done.stderr}\n")
+        # The report as Markdown goes into the summary, and so does not stand in the log.
+        log += f"\n{done.stderr}\n{'' if '--markdown' in verb else done.stdout}\n"
 
-    log = (tmp_path / "log").read_text("utf-8")
     assert obeyed(log) == []
     assert r"\x3a:add-mask::s" in log, "it is shown all the same"
     assert r"\x23#[set-output" in log

@@ -16,10 +16,11 @@ from inspect_ai.model import ModelOutput, ModelUsage, get_model
 from replay.integrations.inspect import conversations
 from replay.scenario.shipped import example_scenario
 from replay_adapters.harnesses.inspect import InspectAdapter
+from tests.docs.shown_output import blocks, page, section
 from tests.scenarios.support_bots import listening
 
-PAGE = (Path(__file__).parents[2] / "docs" / "integrations.md").read_text("utf-8")
-SECTION = PAGE.split("\n## Inspect\n")[1].split("\n## ")[0]
+PAGE = page("integrations")
+SECTION = section(PAGE, "Inspect")
 
 
 @pytest.fixture(autouse=True)
@@ -30,7 +31,7 @@ def _here(tmp_path, monkeypatch):
 def test_the_example_comes_to_what_the_page_shows(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     (command,) = re.findall(r"^inspect eval (.*)$", SECTION, re.MULTILINE)
-    (shown,) = re.findall(r"```text\n(.*?)```", SECTION, re.DOTALL)
+    (shown,) = blocks(SECTION, "text")
     task, *words = command.split()
     arguments = dict(word.split("=") for word in words if "=" in word)
     example_scenario("support", Path("support"))
@@ -76,7 +77,7 @@ def test_the_table_of_a_log_is_had_as_shown(capsys, monkeypatch):
 
 def test_the_settings_shown_are_those_of_the_task_and_the_adapter(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "none")
-    (systems,) = re.findall(r"```yaml\n(.*?)```", SECTION, re.DOTALL)
+    (systems,) = blocks(SECTION, "yaml")
     model, agent = yaml.safe_load(systems)["systems"]
     InspectAdapter(**model["settings"])
     assert agent["settings"].keys() <= InspectAdapter.__dataclass_fields__.keys()

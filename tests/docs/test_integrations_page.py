@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 
 from replay.scenario.shipped import example_scenario
+from tests.docs.shown_output import page
 from tests.scenarios.support_bots import listening
 
 pytest_plugins = ["pytester", "tests.integrations.in_pytest"]
 
-PAGE = (Path(__file__).parents[2] / "docs" / "integrations.md").read_text("utf-8")
+PAGE = page("integrations")
 
 
 @pytest.mark.long

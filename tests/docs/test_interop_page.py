@@ -12,11 +12,12 @@ import pytest
 import yaml
 
 from replay.scenario.reading import parse_scenario
+from tests.docs.shown_output import blocks, page
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "interop.md").read_text(encoding="utf-8")
+PAGE = page("interop")
 PLAYED = PAGE.partition("\n## Played against stand-ins\n")[0]
-SHOWN = re.findall(r"```yaml\n(.*?)```", PLAYED, re.DOTALL)
+SHOWN = blocks(PLAYED, "yaml")
 
 
 @pytest.fixture

@@ -14,11 +14,12 @@ from replay import TurnRecord
 from replay.runs.launch import run_async
 from tests.adapters.servers import running
 from tests.docs.interop_stand_ins import StandIns
+from tests.docs.shown_output import blocks, page
 
-PAGE = (Path(__file__).parents[2] / "docs" / "interop.md").read_text(encoding="utf-8")
+PAGE = page("interop")
 SHOWN = [
     text
-    for text in re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
+    for text in blocks(PAGE, "yaml")
     if yaml.safe_load(text)["name"] not in ("gradio", "langserve", "langgraph")
 ]
 TOKEN = "ya29.token-of-the-museum"

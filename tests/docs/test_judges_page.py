@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
-
 import pytest
 import yaml
 
@@ -13,17 +10,14 @@ from replay.core.settings.plugins import available
 from replay.scenario.judge_section import build_panel
 from replay.scenario.part_builder import PartBuilder
 from replay.scorers.judges.prompt import VARIABLES
+from tests.docs.shown_output import blocks, page
 from tests.scorers.judges.samples import panel
 
-TEXT = (Path(__file__).parents[2] / "docs" / "judges.md").read_text("utf-8")
-
-
-def blocks(kind: str) -> list[str]:
-    return re.findall(rf"^```{kind}\n(.*?)^```$", TEXT, re.DOTALL | re.MULTILINE)
+TEXT = page("judges")
 
 
 def shown_judges() -> list[dict]:
-    found = [yaml.safe_load(block) for block in blocks("yaml")]
+    found = [yaml.safe_load(block) for block in blocks(TEXT, "yaml")]
     entries = [entry for one in found for entry in (one["judges"] if isinstance(one, dict) else one)]
     return [entry for entry in entries if len(entry) == 1]
 
@@ -37,7 +31,7 @@ def test_a_shown_judge_can_be_built(entry, monkeypatch, tmp_path):
 
 
 def test_the_shown_criteria_can_be_used(tmp_path):
-    (criteria,) = (block for block in blocks("yaml") if "definition:" in block)
+    (criteria,) = (block for block in blocks(TEXT, "yaml") if "definition:" in block)
     (tmp_path / "own.yaml").write_text(criteria)
     built = panel("geval", tmp_path, adapter="scripted", mode="single", criteria_file="own.yaml")
 

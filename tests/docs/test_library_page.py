@@ -2,32 +2,34 @@
 
 from __future__ import annotations
 
+import io
 import re
-import subprocess
 import sys
-from pathlib import Path
+import warnings
+from contextlib import chdir, redirect_stdout
+from types import ModuleType
+from unittest.mock import patch
 
 import pytest
 
-from tests.waiting import PATIENCE_S
+from tests.docs.shown_output import page
 
-PAGE = (Path(__file__).parents[2] / "docs" / "library.md").read_text("utf-8")
+PAGE = page("library")
 CHAPTERS = re.findall(r"\n## ([^\n]+)\n.*?```python\n(.*?)```\n\n```text\n(.*?)```", PAGE, re.DOTALL)
-END = "-- end of the chapter --"
 
 
 @pytest.fixture(scope="module")
 def printed(tmp_path_factory) -> list[str]:
     """What each chapter's block prints."""
-    folder = tmp_path_factory.mktemp("library")
-    blocks = [f"{block}\nprint({END!r})\n" for _, block, _ in CHAPTERS]
-    (folder / "library.py").write_text("".join(blocks), "utf-8")
-    command = [sys.executable, "-W", "error", "library.py"]
-    done = subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, timeout=PATIENCE_S, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout.split(f"{END}\n")[:-1]
+    program, found = ModuleType("library"), []
+    modules = patch.dict(sys.modules, library=program)
+    with chdir(tmp_path_factory.mktemp("library")), warnings.catch_warnings(), modules:
+        warnings.simplefilter("error")
+        for _, block, _ in CHAPTERS:
+            with redirect_stdout(io.StringIO()) as out:
+                exec(compile(block, "library.py", "exec"), vars(program))
+            found.append(out.getvalue())
+    return found
 
 
 def test_every_block_of_the_page_is_run():

@@ -21,8 +21,9 @@ from replay.play.load.section import LoadSection
 from replay.scenario.reading import parse_scenario
 from replay.scenario.shipped import find_scenario, shipped_folder
 from tests.cli.command import replay_cli
+from tests.docs.shown_output import blocks, page
 
-PAGE = (Path(__file__).parents[2] / "docs" / "load.md").read_text("utf-8")
+PAGE = page("load")
 SECTIONS = {part.partition("\n")[0]: part for part in PAGE.split("\n## ")[1:]}
 PORT = "8080"
 CHANGED = {
@@ -43,10 +44,6 @@ STALL_S = 0.6
 def commands(section: str) -> list[str]:
     """Lines set off as code."""
     return re.findall(r"^    (\S.*)$", re.sub(r"```.*?```", "", section, flags=re.DOTALL), re.MULTILINE)
-
-
-def blocks(section: str, language: str) -> list[str]:
-    return re.findall(rf"```{language}\n(.*?)```", section, re.DOTALL)
 
 
 @pytest.fixture

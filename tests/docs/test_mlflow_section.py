@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
-
 import pytest
 
 import replay
-from tests.docs.shown_output import agree
+from tests.docs.shown_output import agree, blocks, page, section
 from tests.samples import ALBUM
 
 pytest.importorskip("mlflow", reason='needs pip install "convreplay[mlflow]"')
@@ -20,18 +17,13 @@ from replay.integrations.mlflow_genai import reference_scorer
 pytest_plugins = ["tests.integrations.in_mlflow"]
 pytestmark = pytest.mark.usefixtures("mlflow_store")
 
-SECTION = (
-    (Path(__file__).parents[2] / "docs" / "integrations.md")
-    .read_text("utf-8")
-    .partition("\n## MLflow\n")[2]
-    .partition("\n## ")[0]
-)
-LOGGED, EVALUATED = re.findall(r"```python\n(.*?)```", SECTION, re.DOTALL)
+SECTION = section(page("integrations"), "MLflow")
+LOGGED, EVALUATED = blocks(SECTION, "python")
 
 
 def test_the_nested_runs_have_the_numbers_that_the_page_shows(capsys):
     exec(LOGGED, {})
-    (shown,) = re.findall(r"```text\n(.*?)```", SECTION, re.DOTALL)
+    (shown,) = blocks(SECTION, "text")
     agree("docs/integrations.md", shown, capsys.readouterr().out)
 
 

@@ -6,17 +6,15 @@ import ast
 import asyncio
 import json
 import re
-from pathlib import Path
 from types import FunctionType
 
 import pytest
 
-from tests.docs.shown_output import agree
+from tests.docs.shown_output import DOCS, agree, blocks, page, section
 
-DOCS = Path(__file__).parents[2] / "docs"
 NOTEBOOK = DOCS / "notebook.ipynb"
 FIGURE = "application/vnd.plotly.v1+json"
-SECTION = (DOCS / "integrations.md").read_text("utf-8").split("\n## Notebooks\n")[1].split("\n## ")[0]
+SECTION = section(page("integrations"), "Notebooks")
 
 
 def test_it_is_committed_without_outputs():
@@ -76,13 +74,13 @@ def test_the_section_shows_what_comes_out(tmp_path, monkeypatch, capsys):
     known: dict[str, object] = {}
 
     async def cells() -> None:
-        for block in re.findall(r"```python\n(.*?)```", SECTION, re.DOTALL):
+        for block in blocks(SECTION, "python"):
             code = compile(block, "cell", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
             if (waiting := FunctionType(code, known)()) is not None:
                 await waiting
 
     asyncio.run(cells())
-    (shown,) = re.findall(r"```text\n(.*?)```", SECTION, re.DOTALL)
+    (shown,) = blocks(SECTION, "text")
     printed = capsys.readouterr().out
     found = re.search(rf"^{re.escape(shown.splitlines()[0])}\n(?:.+\n)+", printed, re.MULTILINE)
     assert found, printed

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 import yaml
@@ -14,11 +13,12 @@ from replay.scenario.sections import TelemetrySection
 from replay.scenario.shipped import example_scenario
 from tests.adapters.servers import in_a_thread
 from tests.cli.command import replay_cli
+from tests.docs.shown_output import blocks, page, section
 from tests.integrations.collecting import Collector, Result, Span
 from tests.scenarios.support_bots import listening
 
-PAGE = (Path(__file__).parents[2] / "docs" / "integrations.md").read_text("utf-8")
-SECTION = PAGE.partition("\n## OpenTelemetry\n")[2].partition("\n## ")[0]
+PAGE = page("integrations")
+SECTION = section(PAGE, "OpenTelemetry")
 
 
 def tree(spans: list[Span], results: list[Result], parent: str = "", depth: int = 0) -> list[str]:
@@ -38,7 +38,7 @@ def tree(spans: list[Span], results: list[Result], parent: str = "", depth: int 
 
 def test_the_example_gives_the_trace_that_is_shown(tmp_path):
     (command,) = re.findall(r"^replay (run .*) --otlp", SECTION, re.MULTILINE)
-    (shown,) = re.findall(r"```text\n(.*?)```", SECTION, re.DOTALL)
+    (shown,) = blocks(SECTION, "text")
     collector = Collector()
     scenario, *_ = example_scenario("support", tmp_path / "support")
     with listening(scenario.parent, "worse") as port, in_a_thread(collector.running()) as address:
@@ -51,7 +51,7 @@ def test_the_example_gives_the_trace_that_is_shown(tmp_path):
 
 
 def test_the_section_shown_has_all_keys_there_are():
-    (shown,) = re.findall(r"```yaml\n(.*?)```", SECTION, re.DOTALL)
+    (shown,) = blocks(SECTION, "yaml")
     section = yaml.safe_load(shown)["telemetry"]
     assert section.keys() == TelemetrySection.model_fields.keys()
     TelemetrySection.model_validate(section)

@@ -17,8 +17,9 @@ from replay.core.settings.plugins import KINDS
 from replay.results.run import Run
 from replay.scenario.assembly import assemble
 from replay.scenario.reading import read_scenario
-from tests.cli.command import replay_process
+from tests.cli.command import replay_cli
 from tests.docs.plugins_page import FILES, PAGE, TALKS, TESTS, write_files
+from tests.docs.shown_output import blocks
 
 CHAPTERS = re.findall(r"\n## (An? \w+)\n(.*?)(?=\n## )", PAGE, re.DOTALL)
 
@@ -35,7 +36,7 @@ def test_each_kind_has_a_chapter_with_a_whole_plug_in_and_its_test():
     kinds = {kind.removesuffix("s").replace("policie", "policy") for kind in KINDS} - {"rewriter"}
     assert {title.split()[1] for title, _ in CHAPTERS} == kinds
     for title, text in CHAPTERS:
-        plugin, test = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+        plugin, test = blocks(text, "python")
         assert 10 <= len([line for line in plugin.splitlines() if line.strip()]) <= 45, title
         assert f"{title.split()[1].capitalize()}Contract" in test, title
 
@@ -62,8 +63,8 @@ async def test_the_scenario_plays_all_seven(folder):
     async with await asyncio.start_server(bot, "127.0.0.1", 0) as server:
         port = str(server.sockets[0].getsockname()[1])
         (folder / "plugins.yaml").write_text(FILES["plugins.yaml"].replace("7007", port))
-        done = await asyncio.to_thread(replay_process, "run", "plugins.yaml", cwd=folder)
-        listed = await asyncio.to_thread(replay_process, "validate", "plugins.yaml", cwd=folder)
+        done = await asyncio.to_thread(replay_cli, "run", "plugins.yaml", cwd=folder)
+        listed = await asyncio.to_thread(replay_cli, "validate", "plugins.yaml", cwd=folder)
 
     assert done.returncode in (0, 100), done.stderr  # the bot talks more than is asserted
     (path,) = (folder / "runs").iterdir()

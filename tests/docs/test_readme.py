@@ -9,7 +9,7 @@ import yaml
 import replay
 from replay.scenario.reading import parse_scenario
 from tests.cli.command import replay_cli
-from tests.docs.shown_output import ROOT
+from tests.docs.shown_output import ROOT, blocks
 
 README = (ROOT / "README.md").read_text("utf-8")
 LOG = '{"messages": [{"role": "user", "content": "Where is it?"}, {"role": "assistant", "content": "Here."}]}'
@@ -22,7 +22,7 @@ def test_it_is_short():
 
 def test_the_scenario_is_sound_and_reads_logs_as_it_says(tmp_path, monkeypatch):
     monkeypatch.setenv("MY_API_KEY", "a key")
-    (scenario,) = re.findall(r"```yaml\n(.*?)```", README, re.DOTALL)
+    (scenario,) = blocks(README, "yaml")
     parse_scenario(scenario, source="README.md", folder=tmp_path)
     (tmp_path / "logs").mkdir()
     (tmp_path / "logs" / "monday.jsonl").write_text(f"{LOG}\n")

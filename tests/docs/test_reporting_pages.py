@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import re
-import shlex
-import subprocess
-from glob import glob
 from pathlib import Path
 
 import pytest
@@ -16,7 +12,7 @@ import yaml
 from replay.scenario.assembly import try_assemble
 from replay.scenario.reading import parse_scenario
 from replay.scenario.shipped import find_scenario
-from tests.cli.command import replay_cli
+from tests.docs.shown_output import blocks, shell
 
 DOCS = Path(__file__).parents[2] / "docs"
 CI, PLOTS = ((DOCS / f"{name}.md").read_text("utf-8") for name in ("ci", "plots"))
@@ -32,19 +28,6 @@ def files(page: str) -> dict[str, str]:
     """YAML that begins with the file's name."""
     blocks = re.findall(r"```yaml\n(# (\S+\.yaml)\n.*?)```", page, re.DOTALL)
     return {name: text for text, name in blocks}
-
-
-def shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """What a shell makes of *command*; ``replay`` is not started anew each time."""
-    program, *words = shlex.split(command)
-    if program != "replay":
-        return subprocess.run(["bash", "-c", command], cwd=folder, capture_output=True, text=True)
-    *words, out = words if ">" in words else [*words, ""]
-    files = [sorted(glob(word, root_dir=folder)) if "*" in word else [word] for word in words if word != ">"]
-    done = replay_cli(*itertools.chain(*files), cwd=folder)
-    if out:
-        (folder / out).write_text(done.stdout, "utf-8")
-    return done
 
 
 @pytest.mark.long
@@ -83,7 +66,7 @@ def test_the_scenarios_are_sound(name, tmp_path):
 
 
 def test_the_snippets_for_ci_services_are_yaml():
-    snippets = [yaml.safe_load(text) for text in re.findall(r"```yaml\n(.*?)```", CI, re.DOTALL)]
+    snippets = [yaml.safe_load(text) for text in blocks(CI, "yaml")]
     gate, action, github, gitlab = (s for s in snippets if "assert" not in s)
     github["jobs"]["replay"]["steps"] += gate
 

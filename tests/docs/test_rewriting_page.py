@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
@@ -15,18 +14,15 @@ from replay.coreference.reading.mentions import find_mentions
 from replay.policies.augment import lead_in
 from replay.policies.policy import Policy
 from replay.policies.rewrite import RewriteRequest, build_rewriter
+from tests.docs.shown_output import blocks, page
 from tests.samples import SINGER, detector
 
 pytestmark = pytest.mark.usefixtures("code_runs")
 
-PAGE = (Path(__file__).parents[2] / "docs" / "rewriting.md").read_text("utf-8")
+PAGE = page("rewriting")
 
 
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)
-
-
-@pytest.mark.parametrize("block", blocks("yaml"))
+@pytest.mark.parametrize("block", blocks(PAGE, "yaml"))
 async def test_the_policies_shown_can_be_built(block):
     for written in yaml.safe_load(block)["policies"]:
         name, settings = (written, {}) if isinstance(written, str) else next(iter(written.items()))
@@ -41,7 +37,7 @@ LABELS = ("rewrite(rewriter=substitution)", "rewrite(rewriter=llm)", "augment(mo
 
 
 async def test_the_rewriter_shown_works(tmp_path):
-    (code,) = blocks("python")
+    (code,) = blocks(PAGE, "python")
     (tmp_path / "mine.py").write_text(code, "utf-8")
     made = build_rewriter("mine.py:Spelled", tmp_path)
     (mention,) = find_mentions(SINGER.turns[1].question)

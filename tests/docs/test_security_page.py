@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 import typer.main
 
 from replay.cli import app
 from tests.cli.command import replay_cli
+from tests.docs.shown_output import blocks, page
 
-PAGE = (Path(__file__).parents[2] / "docs" / "security.md").read_text("utf-8")
+PAGE = page("security")
 SCENARIO = re.findall(r"```yaml\n# sent.yaml\n(.*?)```", PAGE, re.DOTALL)[0]
-SHOWN = re.findall(r"```text\n(.*?)```", PAGE, re.DOTALL)[0]
+SHOWN = blocks(PAGE, "text")[0]
 
 
 @pytest.mark.parametrize("variables_are_set", [True, False])

@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import msgspec
 
 from replay.core.conversation import UserGoal
 from replay.users.llm import GOAL_VARIABLES
 from tests.cli.command import replay_cli
-from tests.docs.shown_output import agree
+from tests.docs.shown_output import agree, blocks, page
 
-PAGE = (Path(__file__).parents[2] / "docs" / "simulate.md").read_text("utf-8")
-
-
-def block(kind: str) -> str:
-    return re.findall(rf"^```{kind}\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)[0]
+PAGE = page("simulate")
 
 
 def test_the_example_ends_as_the_page_says(tmp_path):
-    (tmp_path / "goals.jsonl").write_text(block("jsonl"))
-    (tmp_path / "shop.py").write_text(block("python"))
-    (tmp_path / "shop.yaml").write_text(block("yaml"))
+    (tmp_path / "goals.jsonl").write_text(blocks(PAGE, "jsonl")[0])
+    (tmp_path / "shop.py").write_text(blocks(PAGE, "python")[0])
+    (tmp_path / "shop.yaml").write_text(blocks(PAGE, "yaml")[0])
     checked = replay_cli("validate", "shop.yaml", cwd=tmp_path)
     assert (
         "2 conversations with goals\n" in checked.stdout
@@ -31,7 +26,7 @@ def test_the_example_ends_as_the_page_says(tmp_path):
     assert done.returncode == 0, done.stderr
     table = re.search(r"Simulated conversations\n(?:.+\n)+", done.stdout)
     assert table
-    agree("docs/simulate.md", block("text"), table[0])
+    agree("docs/simulate.md", blocks(PAGE, "text")[0], table[0])
 
 
 def test_every_field_of_a_goal_and_every_variable_of_its_prompt_is_on_the_page():

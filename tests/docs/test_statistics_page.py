@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 from tests.cli.command import replay_cli
+from tests.docs.shown_output import page
 
-PAGE = (Path(__file__).parents[2] / "docs" / "statistics.md").read_text("utf-8")
+PAGE = page("statistics")
 
 
 def test_the_example_of_repeats(tmp_path):

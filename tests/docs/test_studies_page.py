@@ -14,9 +14,10 @@ from typer.main import get_command
 from replay.cli import app
 from replay.study.running.start import FOLDER
 from replay.study.running.study_file import PRESETS, parse_study
+from tests.docs.shown_output import blocks, page
 
 DOCS = Path(__file__).parents[2] / "docs"
-PAGE = (DOCS / "studies.md").read_text("utf-8")
+PAGE = page("studies")
 
 
 def section(name: str) -> str:
@@ -24,7 +25,7 @@ def section(name: str) -> str:
 
 
 def test_the_study_file_shown_is_one():
-    text, *_ = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
+    text, *_ = blocks(PAGE, "yaml")
     parse_study(text, source="studies.md", folder=DOCS)
 
 

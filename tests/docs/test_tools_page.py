@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 
 import pytest
 import yaml
@@ -13,9 +12,10 @@ from replay.core.safety.consent import code_may_run
 from replay.runs.launch import load_scenario, run_async
 from replay.scenario.assembly import try_assemble
 from replay.scenario.sections import ToolsSection
+from tests.docs.shown_output import blocks, page
 
-PAGE = (Path(__file__).parents[2] / "docs" / "tools.md").read_text("utf-8")
-(TOOLS,) = (yaml.safe_load(one) for one in re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL))
+PAGE = page("tools")
+(TOOLS,) = (yaml.safe_load(one) for one in blocks(PAGE, "yaml"))
 (FUNCTION,) = re.findall(r"```python\n# tools.py\n(.*?)```", PAGE, re.DOTALL)
 MISSING = yaml.safe_load(re.findall(r"`(missing: \{.*?)`", PAGE)[0])
 BOT = """

@@ -4,29 +4,20 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
-from collections.abc import Callable
-from glob import glob
 from pathlib import Path
-from subprocess import CompletedProcess
 
 import pytest
 import yaml
 
 from replay.scenario.reading import parse_scenario
-from tests.cli.command import replay_cli, replay_process
-from tests.docs.shown_output import ROOT
+from tests.cli.command import forget_code
+from tests.docs.shown_output import DOCS, blocks, page, shell
 
-TUTORIALS = ROOT / "docs" / "tutorials"
+TUTORIALS = DOCS / "tutorials"
 STEP = re.compile(
     r"^```\w+\n# (?P<name>[\w.]+)\n.*?^```$|^    (?P<command>replay [^\n]*)$", re.DOTALL | re.MULTILINE
 )
-Program = Callable[..., CompletedProcess[str]]
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the commands are for a POSIX shell")
-
-
-def text_of(name: str) -> str:
-    return (TUTORIALS / f"{name}.md").read_text("utf-8")
 
 
 def write_file(folder: Path, block: str) -> None:
@@ -35,42 +26,31 @@ def write_file(folder: Path, block: str) -> None:
     (folder / text.split("\n")[0].removeprefix("# ")).write_text(text, "utf-8")
 
 
-def run(command: str, folder: Path, program: Program = replay_cli) -> tuple[int, str]:
-    """Run *command*, a ``replay`` with patterns and ``>`` as a shell takes them; return code and output."""
-    words = shlex.split(command)[1:]
-    words, out = (words[:-2], words[-1]) if ">" in words else (words, "")
-    spread = [
-        one for word in words for one in (sorted(glob(word, root_dir=folder)) if "*" in word else [word])
-    ]
-    done = program(*spread, cwd=folder)
-    if out:
-        (folder / out).write_text(done.stdout, "utf-8")
-    return done.returncode, done.stdout + done.stderr
-
-
 def steps(name: str, folder: Path) -> list[tuple[str, int, str]]:
     """Write the files and run the commands of a tutorial in their order; return what became of each."""
     found = []
-    for step in STEP.finditer(text_of(name)):
+    for step in STEP.finditer(page(f"tutorials/{name}")):
         if step["name"]:
             write_file(folder, step[0])
         else:
-            found.append((step["command"], *run(step["command"], folder)))
+            done = shell(step["command"], folder)
+            found.append((step["command"], done.returncode, done.stdout + done.stderr))
     return found
 
 
 def shown(name: str) -> list[str]:
     """Return the outputs that a tutorial shows."""
-    return re.findall(r"^```text\n(.*?)^```$", text_of(name), re.DOTALL | re.MULTILINE)
+    return blocks(page(f"tutorials/{name}"), "text")
 
 
 def test_no_command_is_overlooked():
     """Lines set off as code are commands, and those are what the tests run."""
-    for page in TUTORIALS.glob("*.md"):
-        fenceless = re.sub(r"^```.*?^```$", "", page.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
+    for path in TUTORIALS.glob("*.md"):
+        text = path.read_text("utf-8")
+        fenceless = re.sub(r"^```.*?^```$", "", text, flags=re.DOTALL | re.MULTILINE)
         lines = re.findall(r"^    +\S.*$", fenceless, re.MULTILINE)
-        commands = [step["command"] for step in STEP.finditer(page.read_text("utf-8")) if step["command"]]
-        assert [line.strip() for line in lines] == commands, page.name
+        commands = [step["command"] for step in STEP.finditer(text) if step["command"]]
+        assert [line.strip() for line in lines] == commands, path.name
         assert len(commands) >= 4
 
 
@@ -85,8 +65,8 @@ def test_a_first_table(tmp_path):
 
 
 def test_your_own_bot_in_ci(tmp_path):
-    text = text_of("bot-in-ci")
-    (data,) = re.findall(r"```jsonl\n(.*?)```", text, re.DOTALL)
+    text = page("tutorials/bot-in-ci")
+    (data,) = blocks(text, "jsonl")
     (mended,) = re.findall(r"```python\n( +said .*)\n```", text)
     (tmp_path / "conversations.jsonl").write_text(data, "utf-8")
     bot = tmp_path / "bot.py"
@@ -99,28 +79,23 @@ def test_your_own_bot_in_ci(tmp_path):
                 before = bot.read_text("utf-8")
                 bot.write_text(re.sub(r"^ +said \+= .*$", mended, before, flags=re.MULTILINE), "utf-8")
                 assert bot.read_text("utf-8") != before
-            # A process imports bot.py once.
-            program = replay_process if " run " in step["command"] else replay_cli
-            code, output = run(step["command"], tmp_path, program)
-            codes.append(code)
-            if code == 100:
-                assert shown("bot-in-ci")[0] in output
+            forget_code()
+            done = shell(step["command"], tmp_path)
+            codes.append(done.returncode)
+            if done.returncode == 100:
+                assert shown("bot-in-ci")[0] in done.stdout
     assert codes == [0, 100, 0, 0]
     assert "<testsuites" in (tmp_path / "junit.xml").read_text("utf-8")
-    assert "newly pass" in output
+    assert "newly pass" in done.stdout
 
 
 def test_the_workflow_and_the_scenarios_of_the_tutorials_are_sound(tmp_path):
-    blocks = [
-        text
-        for page in TUTORIALS.glob("*.md")
-        for text in re.findall(r"```yaml\n(.*?)```", page.read_text(), re.DOTALL)
-    ]
-    scenarios = [text for text in blocks if "policies" in text]
+    found = [text for path in TUTORIALS.glob("*.md") for text in blocks(path.read_text("utf-8"), "yaml")]
+    scenarios = [text for text in found if "policies" in text]
     assert len(scenarios) == 2
     for text in scenarios:
         parse_scenario(text, source="tutorial", folder=tmp_path)
-    (workflow,) = (yaml.safe_load(text) for text in blocks if "runs-on" in text)
+    (workflow,) = (yaml.safe_load(text) for text in found if "runs-on" in text)
     lines = [step["run"] for step in workflow["jobs"]["replay"]["steps"] if "run" in step]
     assert lines[1] == "replay run scenario.yaml --junit junit.xml"
 
@@ -138,6 +113,6 @@ def test_a_papers_experiment(tmp_path):
     assert (tmp_path / "depth.pdf").read_bytes().startswith(b"%PDF")
     rows = (tmp_path / "turns.csv").read_text("utf-8")
     assert rows.count("with history") >= 196 * 3
-    signature = re.search(r"`(pred: policy:pred\|\S+)`", text_of("paper-experiment"))
+    signature = re.search(r"`(pred: policy:pred\|\S+)`", page("tutorials/paper-experiment"))
     assert signature is not None
     assert f"% {signature[1]}" in (tmp_path / "tables.tex").read_text("utf-8")

@@ -225,9 +225,10 @@ def _reading(reading: Reading) -> list[Any]:
     return [reading.mention.text, reading.mention.start, reading.antecedent, reading.source]
 
 
-def _corner_cases() -> Content:
-    """Each mention's best antecedent; the question if rewritten."""
-    cases = dict(documents())
+def corner_cases(*, every: int = 1) -> Content:
+    """Each mention's best antecedent; the question if rewritten; of one case in *every* so many."""
+    whole = dict(documents())
+    cases = dict(list(whole.items())[::every])
     rows: dict[str, dict[str, Any]] = {at: {} for at in cases}
     for name, resolver in RESOLVERS.items():
         for (at, document), readings in zip(
@@ -237,7 +238,7 @@ def _corner_cases() -> Content:
             rewritten = rewrite(document.question, readings)
             if rewritten != document.question:
                 rows[at][name].append(rewritten)
-    of = f"corner cases {_digest(msgspec.json.encode(cases))}"
+    of = f"corner cases {_digest(msgspec.json.encode(whole))}"
     rewriter = SubstitutionRewriter().signature
     versions = {name: f"{resolver.signature}|{rewriter}" for name, resolver in RESOLVERS.items()}
     raised = {name: f"raise {RAISED[name]}, or {RAISED['substitution']}" for name in RESOLVERS}
@@ -440,7 +441,7 @@ def _played(conversation: Conversation, depth: int) -> tuple[PlayedTurn, ...]:
 
 FILES: Mapping[str, Callable[[], Content | Coroutine[Any, Any, Content]]] = {
     "mentions": _mentions,
-    "corner-cases": _corner_cases,
+    "corner-cases": corner_cases,
     "readings-embedded": partial(_readings, "embedded"),
     "rewrites": _rewrites,
     "verdicts-embedded": partial(_verdicts, "embedded"),

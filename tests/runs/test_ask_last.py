@@ -14,6 +14,7 @@ from replay.scenario.assembly import assemble
 from replay.scenario.reading import read_scenario
 from replay.testing import chat_server
 from tests.cli.command import replay_cli
+from tests.runs.scenes import playing
 
 QUESTIONS = {"a": ["Who?"], "b": ["Who?", "Why?", "When?"], "c": ["Who?", "Where?"]}
 LAST = [("a", 1), ("b", 3), ("c", 2)]
@@ -32,16 +33,8 @@ def folder(tmp_path):
 
 
 def scenario(folder, system, **changes):
-    return {
-        "name": "last",
-        "data": {"path": str(folder / "talks.jsonl"), "ask": "last"},
-        "systems": [system],
-        "policies": ["gold"],
-        "scorers": ["em"],
-        "drift": {"nlp_workers": 0},
-        "play": {"attempts": 1},
-        **changes,
-    }
+    data = {"path": str(folder / "talks.jsonl"), "ask": "last"}
+    return playing(folder, system, data=data, scorers=["em"], play={"attempts": 1}, **changes)
 
 
 def places(run):
@@ -49,14 +42,11 @@ def places(run):
 
 
 async def test_only_the_last_turn_is_asked_and_keeps_its_depth(folder):
-    seen = []
     async with chat_server() as server:
         server.answers = {"a: Who?": "a said Who?"}
-        reply = server._reply
-        server._reply = lambda question: seen.append(question) or reply(question)
         run = await run_async(scenario(folder, server.system), runs=folder / "runs")
 
-    assert sorted(seen) == ["a: Who?", "b: When?", "c: Where?"]
+    assert sorted(server.asked.elements()) == ["a: Who?", "b: When?", "c: Where?"]
     assert places(run) == LAST
     table = run.depth_table(resamples=0)
     assert list(table["depth"].dropna()) == [1, 2, 3]

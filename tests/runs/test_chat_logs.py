@@ -12,6 +12,8 @@ from aiohttp import web
 from replay.runs.launch import run_async
 from tests.adapters.servers import answering, completion
 from tests.cli.command import replay_cli
+from tests.data_tables import from_table
+from tests.runs.scenes import playing
 
 LOG = {
     "id": "log",
@@ -29,13 +31,10 @@ SHOP, CLOSES = "You sell shoes.", "The shop closes."
 
 def scenario(folder, adapter, *, policies=("gold",), **settings):
     (folder / "log.jsonl").write_text(json.dumps(LOG) + "\n", "utf-8")
-    return {
-        "name": "shop",
-        "data": {"path": str(folder / "log.jsonl"), "format": "chat"},
-        "systems": [{"name": "bot", "adapter": adapter, "settings": settings}],
-        "policies": list(policies),
-        "drift": {"nlp_workers": 0},
-    }
+    bot = {"name": "bot", "adapter": adapter, "settings": settings}
+    return playing(
+        folder, bot, data={"path": str(folder / "log.jsonl"), "format": "chat"}, policies=[*policies]
+    )
 
 
 @asynccontextmanager
@@ -91,32 +90,13 @@ async def test_a_body_of_ones_own_has_them_in_messages(tmp_path):
     assert bodies[1]["top"] == f"{SHOP}\n\n{CLOSES}"
 
 
-HTTP = {"url": "http://127.0.0.1:9/", "answer": "text"}
 CHAT = {"base_url": "http://127.0.0.1:9/v1", "model": "m"}
+NOWHERE = {"openai": CHAT, "http": {"url": "http://127.0.0.1:9/", "answer": "text"}}
 
 
-@pytest.mark.parametrize(
-    ("adapter", "settings", "words"),
-    [
-        ("openai", CHAT, "sends the system prompts of 1 conversation"),
-        ("openai", {**CHAT, "system": "{{ system_prompt }} Be brief."}, "sends the system prompts of"),
-        (
-            "openai",
-            {**CHAT, "system": "Be brief."},
-            "leaves out the system prompts of 1 conversation: its setting system stands in their place; "
-            "{{ system_prompt }} in it puts them there",
-        ),
-        ("http", {**HTTP, "body": {"m": "{{ messages }}"}}, "sends the system prompts of 1 conversation"),
-        (
-            "http",
-            {**HTTP, "body": {"q": "{{ question }}"}},
-            "leaves out the system prompts of 1 conversation: {{ messages }} or {{ system_prompt }} in body, "
-            "form or params sends them",
-        ),
-        ("scripted", {"answers": "gold"}, "finds them in request.messages and may not send them"),
-    ],
-)
+@from_table
 def test_validate_says_what_becomes_of_them(tmp_path, adapter, settings, words):
+    settings = NOWHERE.get(adapter, {}) | settings
     (tmp_path / "s.yaml").write_text(yaml.safe_dump(scenario(tmp_path, adapter, **settings)))
     done = replay_cli("validate", "s.yaml", cwd=tmp_path)
 

@@ -15,6 +15,7 @@ from replay.results.run import Run
 from replay.runs.launch import resume_async, run_async
 from replay.runs.rerun import rerun_async
 from tests.adapters.servers import answering, completion, delta, streamed
+from tests.runs.scenes import playing
 
 KINDS: dict[str, tuple[Any, str, str]] = {
     "contains": ("refund", "Your Refund is due.", "It is due."),
@@ -53,16 +54,10 @@ def scenario(folder: Path, address: str, talk: Any, **changes: Any) -> dict[str,
         return {"adapter": "openai", "settings": {"base_url": f"{address}/v1", "model": name, **more}}
 
     judge = {**model("judge"), "cache": False}
-    return {
-        "name": "kinds",
-        "data": {"path": str(folder / "talks.jsonl")},
-        "systems": [{"name": name, **model(name)} for name in ("good", "bad")],
-        "policies": ["pred"],
-        "scorers": ["latency"],
-        "drift": {"nlp_workers": 0},
-        "judges": [{"rubric": judge}, {"correctness": judge}],
-        **changes,
-    }
+    systems = [{"name": name, **model(name)} for name in ("good", "bad")]
+    judges = [{"rubric": judge}, {"correctness": judge}]
+    own = {"systems": systems, "policies": ["pred"], "scorers": ["latency"], "judges": judges}
+    return playing(folder, **own | changes)
 
 
 def became(run: Run, system: str) -> dict[str, bool | None]:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import replay
-from tests.cli.command import replay_cli, replay_process
+from tests.cli.command import forget_code, replay_cli
 from tests.scenario.test_plugin_mistakes import scenario
 from tests.waiting import PATIENCE_S
 
@@ -135,8 +135,8 @@ def test_what_a_run_alone_can_show_is_told_after_it_and_nothing_is_lost(folder):
         f"  what was answered is kept; once that is mended: replay score {run.relative_to(folder)}"
     )
     (folder / "rare.py").write_text(RARE.replace("10 / len", "10 + 0 * len"))
-    mended = replay_process("score", *next_step.split()[-1:], cwd=folder)  # this one keeps what it imported
-    assert mended.returncode == 0
+    forget_code()
+    assert replay_cli("score", *next_step.split()[-1:], cwd=folder).returncode == 0
 
 
 DEEP = """\

@@ -16,7 +16,7 @@ from replay.core.errors import RunError, ScenarioError
 from replay.results import run_data
 from replay.runs.launch import load_scenario, resume_async, run_async
 from replay.scenario.assembly import assemble
-from tests.cli.command import replay_process
+from tests.cli.command import replay_cli, replay_process
 from tests.waiting import PATIENCE_S
 
 
@@ -236,7 +236,7 @@ def test_another_process_goes_on_when_it_is_given_the_scenario_again(tmp_path):
     (folder,) = (tmp_path / "runs").iterdir()
     refused = replay_process("resume", str(folder), cwd=tmp_path)
     done = program(str(folder))
-    report = replay_process("report", str(folder), cwd=tmp_path)
+    report = replay_cli("report", folder, cwd=tmp_path)
 
     assert refused.returncode == 2
     assert '"in-memory:answer" was an object of the program that began the run' in refused.stderr

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
-import signal
+import sqlite3
 import subprocess
 import sys
 from collections import Counter
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+import yaml
 from aiohttp import web
 
 import replay
@@ -22,8 +21,12 @@ from replay.report.notes import notes
 from replay.results.judging import score
 from replay.results.run import Run, newest_run
 from replay.runs.launch import resume_async, run_async
+from replay.testing import chat_server
 from tests.adapters.servers import answering, completion
-from tests.waiting import hold_up, others_first, takes, until_async
+from tests.cli.command import beginning
+from tests.cli.compared_runs import write_talks
+from tests.runs.scenes import playing
+from tests.waiting import hold_up, takes, until_async
 
 TALKS = 6
 TURNS = 5
@@ -31,62 +34,13 @@ TURNS = 5
 
 @pytest.fixture
 def folder(tmp_path):
-    lines = [
-        {
-            "id": f"talk{n}",
-            "title": "Stone Garden (album)",
-            "turns": [
-                {"question": f"Who sang song {n}-{depth}?", "gold_answer": f"Alice Okafor sang {n}-{depth}."}
-                for depth in range(1, TURNS + 1)
-            ],
-        }
-        for n in range(TALKS)
-    ]
-    (tmp_path / "talks.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    write_talks(tmp_path, TALKS, TURNS)
     return tmp_path
 
 
 def scenario(folder: Path, *systems: dict, **changes) -> dict:
-    facts = {
-        "name": "try",
-        "data": {"path": str(folder / "talks.jsonl")},
-        "systems": list(systems)
-        or [{"name": "echo", "adapter": "scripted", "settings": {"answers": "gold"}}],
-        "policies": ["gold", "pred"],
-        "drift": {"nlp_workers": 0},
-    }
-    return {**facts, **changes}
-
-
-@asynccontextmanager
-async def counting_server(delay_s: float = 0.0):
-    """A chat server that counts every question that reaches it."""
-    asked: Counter[str] = Counter()
-
-    async def chat(request: web.Request) -> web.Response:
-        body = await request.json()
-        question = body["messages"][-1]["content"]
-        asked[question] += 1
-        await takes(delay_s)
-        message = {"role": "assistant", "content": f"Answer to {question}"}
-        return web.json_response({"choices": [{"message": message}]})
-
-    app = web.Application()
-    app.router.add_post("/v1/chat/completions", chat)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0)
-    await site.start()
-    port = runner.addresses[0][1]
-    system = {
-        "name": "server",
-        "adapter": "openai",
-        "settings": {"base_url": f"http://127.0.0.1:{port}/v1", "model": "m"},
-    }
-    try:
-        yield system, asked
-    finally:
-        await runner.cleanup()
+    echo = {"name": "echo", "adapter": "scripted", "settings": {"answers": "gold"}}
+    return playing(folder, *(systems or [echo]), **{"policies": ["gold", "pred"], **changes})
 
 
 async def test_a_run_holds_every_turn_once_and_its_scores(folder):
@@ -130,17 +84,18 @@ def test_a_script_needs_no_main_guard(folder):
 
 
 async def test_resuming_a_finished_run_asks_nothing(folder):
-    async with counting_server() as (system, asked):
-        run = await run_async(scenario(folder, system), runs=folder / "runs")
-        before = dict(asked)
+    async with chat_server() as server:
+        run = await run_async(scenario(folder, server.system), runs=folder / "runs")
+        before = Counter(server.asked)
         await resume_async(run.folder)
-    assert dict(asked) == before
+    assert server.asked == before
     assert len(run.records()) == TALKS * TURNS * 2
 
 
 async def test_a_cancelled_run_keeps_what_was_answered_and_resumes(folder):
-    async with counting_server(delay_s=0.002) as (system, asked):
-        content = scenario(folder, system, policies=["gold"], play={"concurrency": 2})
+    async with chat_server(delay_s=0.002) as server:
+        asked = server.asked
+        content = scenario(folder, server.system, policies=["gold"], play={"concurrency": 2})
         task = asyncio.create_task(run_async(content, runs=folder / "runs"))
         await until_async(lambda: asked.total() >= 7)
         task.cancel()
@@ -160,20 +115,15 @@ async def test_a_cancelled_run_keeps_what_was_answered_and_resumes(folder):
 @pytest.mark.skipif(os.name != "posix", reason="kills a process by signal")
 @pytest.mark.parametrize("after", [pytest.param(1, marks=pytest.mark.long), 29])
 async def test_a_killed_run_resumes_with_every_turn_once_and_no_finished_turn_asked_again(folder, after):
-    async with counting_server(delay_s=0.005) as (system, asked):
-        import yaml
-
-        content = scenario(folder, system, policies=["gold", "pred"], play={"concurrency": 3})
+    async with chat_server(delay_s=0.005) as server:
+        asked = server.asked
+        content = scenario(folder, server.system, play={"concurrency": 3})
         (folder / "s.yaml").write_text(yaml.safe_dump(content))
-        program = [sys.executable, "-m", "replay", "run", "s.yaml"]
-        process = await asyncio.create_subprocess_exec(
-            *program, cwd=folder, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL
-        )
+        process = await beginning("run", "s.yaml", cwd=folder)
         await until_async(lambda: asked.total() >= after)
-        process.send_signal(signal.SIGKILL)
+        process.kill()
         await process.wait()
-        await others_first()  # what was on its way when the client died still reaches the server
-
+        await server.quiet()
         run = Run(newest_run(folder / "runs"))
         durable = Counter(r.asked for r in run.records())
         asked_before = Counter(asked)
@@ -196,8 +146,6 @@ async def test_a_half_played_session_kept_by_the_system_starts_again(folder):
     content = scenario(folder, system, policies=["pred"], play={"attempts": 1})
     run = await run_async(content, runs=folder / "runs")
     assert [r.depth for r in run.records() if r.conversation == "talk2"] == [1, 2, 3]
-    import sqlite3
-
     connection = sqlite3.connect(run.folder / "run.db")
     with connection:
         connection.execute("DELETE FROM turn WHERE conversation = 'talk1' AND depth >= 4")
@@ -228,11 +176,11 @@ async def test_data_without_a_conversation_is_an_error(folder):
 
 
 async def test_a_finished_run_is_scored_anew_without_asking(folder):
-    async with counting_server() as (system, asked):
-        run = await run_async(scenario(folder, system), runs=folder / "runs")
-        before = asked.total()
+    async with chat_server() as server:
+        run = await run_async(scenario(folder, server.system), runs=folder / "runs")
+        before = server.asked.total()
         score(run.folder, [Choice(name="rouge_l", settings={"beta": 1.2})])
-    assert asked.total() == before
+    assert server.asked.total() == before
     table = run.depth_table()
     assert "rouge_l(beta=1.2)" in table.columns
     assert "f1" not in table.columns

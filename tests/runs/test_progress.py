@@ -43,7 +43,7 @@ class Heard(io.StringIO):
 
 
 @pytest.fixture
-def at(monkeypatch):
+def at(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
     """Sets what the clock says."""
     now = [0.0]
     monkeypatch.setattr(progress, "monotonic", lambda: now[0])
@@ -259,20 +259,12 @@ def test_deep_conversations_share_a_line_and_bounds_are_told() -> None:
     assert "3 of 1,000 begun" in lines[1]
 
 
-@pytest.fixture
-def clock_at(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
-    """Sets what the clock says."""
-    now = [0.0]
-    monkeypatch.setattr(progress, "monotonic", lambda: now[0])
-    return lambda seconds: now.__setitem__(0, seconds)
-
-
-def test_without_a_terminal_a_line_comes_every_ten_seconds(clock_at: Callable[[float], None]) -> None:
+def test_without_a_terminal_a_line_comes_every_ten_seconds(at: Callable[[float], None]) -> None:
     pipe = io.StringIO()
     told = RunProgress(Console(file=pipe))
     told.level_began(LEVEL)
     for half_second in range(1, 51):
-        clock_at(half_second / 2)
+        at(half_second / 2)
         told.counted(counted(*answers(5)))
     told.level_over(LEVEL, OVER)
 
@@ -346,14 +338,14 @@ def terminal() -> Iterator[Terminal]:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a pseudo-terminal")
 def test_on_a_terminal_the_table_is_drawn_in_place_once_a_second(
-    clock_at: Callable[[float], None], terminal: Terminal
+    at: Callable[[float], None], terminal: Terminal
 ) -> None:
     draws = []
     with RunProgress(Console(file=terminal.stream, _environ={"TERM": "xterm"})) as told:
         told.level_began(LEVEL)
         terminal.read()
         for half_second in range(1, 41):
-            clock_at(half_second / 2)
+            at(half_second / 2)
             late = [ask(1.0, outcome="refused", error="x" * 200)] if half_second > 20 else []
             told.counted(counted(*answers(2, depth=1 + half_second // 10), *late, begun=1))
             draws.append(terminal.read())

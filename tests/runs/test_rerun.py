@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import random
-import signal
 import sqlite3
-import sys
 from collections import Counter
 from contextlib import closing
 
@@ -22,8 +19,10 @@ from replay.results.run import Run
 from replay.runs.launch import resume_async, run_async
 from replay.runs.rerun import count_chosen, rerun_async
 from replay.testing import chat_server
-from tests.cli.command import replay_cli
+from tests.cli.command import beginning, replay_cli
+from tests.cli.compared_runs import write_talks
 from tests.data_tables import from_table
+from tests.runs.scenes import playing
 from tests.waiting import others_first, until_async
 
 TALKS = 4
@@ -32,30 +31,12 @@ TURNS = 5
 
 @pytest.fixture
 def folder(tmp_path):
-    lines = [
-        {
-            "id": f"talk{n}",
-            "turns": [
-                {"question": f"Who sang {n}-{depth}?", "gold_answer": f"Alice Okafor sang {n}-{depth}."}
-                for depth in range(1, TURNS + 1)
-            ],
-        }
-        for n in range(TALKS)
-    ]
-    (tmp_path / "talks.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    write_talks(tmp_path, TALKS, TURNS)
     return tmp_path
 
 
 def scenario(folder, system, *policies, **changes) -> dict:
-    return {
-        "name": "again",
-        "data": {"path": str(folder / "talks.jsonl")},
-        "systems": [system],
-        "policies": list(policies),
-        "drift": {"nlp_workers": 0},
-        "play": {"attempts": 1},
-        **changes,
-    }
+    return playing(folder, system, **{"policies": [*policies], "play": {"attempts": 1}, **changes})
 
 
 def question(talk, depth) -> str:
@@ -129,7 +110,7 @@ async def test_scores_of_what_was_replaced_go_and_all_is_scored_again_as_last_ch
     async with chat_server() as server:
         run = await run_async(scenario(folder, server.system, "gold"), runs=folder / "runs")
         score(run.folder, [Choice(name="em")])
-        server.answers[question(0, 2)] = "Alice Okafor sang 0-2."
+        server.answers[question(0, 2)] = "Ann sang 2."
         run = await rerun_async(run.folder, ["conversation=talk0", "depth=2"])
     table = run.depth_table(resamples=0)
     assert "f1" not in table.columns
@@ -172,9 +153,7 @@ async def test_when_nothing_is_chosen_nothing_happens(folder):
 @pytest.mark.parametrize(
     ("only", "chosen"),
     [
-        (["failed"], 2),
         (["outcome=refused,timed-out"], 2),
-        (["outcome=timed-out"], 0),
         (["depth>=4"], 5),
         (["depth=2-3", "conversation=talk0,talk1"], 4),
         (["policy=gold", "system=server", "depth=1"], TALKS),
@@ -246,23 +225,19 @@ async def test_killed_again_and_again_a_rerun_asks_every_chosen_turn_and_none_tw
         run = await run_async(content, runs=folder / "runs")
         every = places(run)
         server.asked, server.delay_s = Counter(), 0.005
-        verb = ["rerun", str(run.folder), "--only", "depth>=2"]
+        verb = ["rerun", run.folder, "--only", "depth>=2"]
         for _ in range(2):
-            process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "replay", *verb),
-                stdout=asyncio.subprocess.DEVNULL,
-                stderr=asyncio.subprocess.DEVNULL,
-            )
+            process = await beginning(*verb)
             until = server.asked.total() + rng.randint(1, 6)
             await until_async(lambda until=until: server.asked.total() >= until)
-            process.send_signal(signal.SIGKILL)
+            process.kill()
             await process.wait()
             await server.quiet()
             before = Counter(server.asked)
             durable = {
                 (one.record.policy, one.record.conversation, one.record.depth) for one in run.superseded()
             } & set(places(run))
-            verb = ["resume", str(run.folder)]
+            verb = ["resume", run.folder]
         run = await resume_async(run.folder)
         again = server.asked - before
     assert places(run) == every

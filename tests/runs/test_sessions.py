@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import signal
-import sys
+import sqlite3
 from collections import Counter
 from contextlib import asynccontextmanager
 
@@ -16,7 +15,8 @@ from aiohttp import web
 
 from replay.results.run import newest_run
 from replay.runs.launch import resume_async, run_async
-from tests.cli.command import replay_cli
+from tests.cli.command import beginning, replay_cli
+from tests.runs.scenes import playing
 from tests.waiting import until_async
 
 SESSIONS = {"monday": ["My cat is Bo.", "He is four."], "friday": ["Hello.", "Who is my cat?"]}
@@ -38,16 +38,8 @@ def folder(tmp_path):
 
 
 def scenario(folder, system, **changes):
-    return {
-        "name": "sessions",
-        "data": {"path": str(folder / "talks.jsonl")},
-        "systems": [system],
-        "policies": ["pred"],
-        "scorers": ["em"],
-        "drift": {"nlp_workers": 0},
-        "play": {"attempts": 1, "concurrency": 1},
-        **changes,
-    }
+    own = {"policies": ["pred"], "scorers": ["em"], "play": {"attempts": 1, "concurrency": 1}}
+    return playing(folder, system, **own | changes)
 
 
 class Memory:
@@ -147,16 +139,14 @@ async def test_a_session_that_can_not_be_opened_ends_the_conversation_there(fold
 
 
 @pytest.mark.skipif(os.name != "posix", reason="kills a process by signal")
-@pytest.mark.parametrize("at", [2, 3, 4])
+@pytest.mark.parametrize("at", [2, 3, pytest.param(4, marks=pytest.mark.long)])
 async def test_after_a_kill_no_session_and_no_user_is_asked_anything_twice(folder, at):
     async with memory() as (keeper, system):
         keeper.waits_at = at
         (folder / "s.yaml").write_text(yaml.safe_dump(scenario(folder, system)))
-        program = [sys.executable, "-m", "replay", "run", "s.yaml"]
-        silent = asyncio.subprocess.DEVNULL
-        process = await asyncio.create_subprocess_exec(*program, cwd=folder, stdout=silent, stderr=silent)
+        process = await beginning("run", "s.yaml", cwd=folder)
         await until_async(lambda: sum(map(len, keeper.said.values())) >= at)
-        process.send_signal(signal.SIGKILL)
+        process.kill()
         await process.wait()
         keeper.waits_at, left_alone = None, set(keeper.users.values())
         run = await resume_async(newest_run(folder / "runs"))
@@ -196,8 +186,6 @@ async def test_a_client_may_show_the_present_session_alone_also_after_a_kill(fol
         ["My cat is Bo. | He is four.", " | Hello.", "Hello. | Who is my cat?"],
     ]
     assert answers() == expected
-    import sqlite3
-
     connection = sqlite3.connect(run.folder / "run.db")
     with connection:
         connection.execute("DELETE FROM turn WHERE conversation = 'ben' AND depth = 4")

@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import signal
-import sys
 from collections import Counter
 
 import pytest
@@ -16,7 +14,9 @@ from replay.results.run import Run, newest_run
 from replay.runs.launch import resume_async, run_async
 from replay.runs.rerun import rerun_async
 from replay.store.store import RunStore
+from tests.cli.command import beginning
 from tests.runs.agents import ANSWER, RESULTS, Agent
+from tests.runs.scenes import playing
 from tests.waiting import others_first
 
 
@@ -26,16 +26,7 @@ def scenario(folder, system, *, talks=1, turns=1, **more):
         for n in range(talks)
     ]
     (folder / "talks.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    return {
-        "name": "agent",
-        "data": {"path": str(folder / "talks.jsonl")},
-        "systems": [system],
-        "policies": ["gold"],
-        "scorers": ["em"],
-        "drift": {"nlp_workers": 0},
-        "tools": {"results": RESULTS},
-        **more,
-    }
+    return playing(folder, system, **{"scorers": ["em"], "tools": {"results": RESULTS}, **more})
 
 
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
@@ -181,29 +172,19 @@ async def test_a_run_that_is_killed_within_a_loop_asks_nothing_again_that_was_an
     agent = Agent(before=wait)
     async with agent.system() as system:
         (tmp_path / "s.yaml").write_text(yaml.safe_dump(scenario(tmp_path, system, turns=2)))
-        process = await program("run", "s.yaml", cwd=tmp_path)
+        process = await beginning("run", "s.yaml", cwd=tmp_path)
         await reached.wait()
-        process.send_signal(signal.SIGKILL)
+        process.kill()
         await process.wait()
         await others_first()
         held = False
         run = Run(newest_run(tmp_path / "runs"))
         assert [r.depth for r in run.records()] == [1]
-        process = await program("resume", cwd=tmp_path)
-        assert await process.wait() == 0
+        await resume_async(run.folder)
     assert [(r.answer, r.asks, len(r.steps)) for r in run.records()] == [(ANSWER, 4, 7)] * 2
     every = Counter((f"0-{depth}?", results) for depth in (1, 2) for results in (0, 1, 2, 4))
     assert Counter(agent.asked) - every == Counter([("0-2?", 2)]), "the ask that was under way"
     assert no_steps_left(run)
-
-
-async def program(*arguments, cwd):
-    return await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "replay", *arguments),
-        cwd=cwd,
-        stdout=asyncio.subprocess.DEVNULL,
-        stderr=asyncio.subprocess.DEVNULL,
-    )
 
 
 async def test_under_load_a_loop_is_one_turn_and_no_retry(tmp_path):

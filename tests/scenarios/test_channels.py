@@ -31,10 +31,10 @@ def server() -> Iterator[str]:
 
 
 def _beside(name: str, folder: Path, **replaced: str) -> Path:
-    """The shipped scenario *name* in *folder*, with five conversations and other words replaced."""
+    """The shipped scenario *name* in *folder*, with two conversations and other words replaced."""
     text = find_scenario(name).read_text(encoding="utf-8")
     shutil.copy(shipped_folder() / "conversations" / "museum.jsonl", folder)
-    text = text.replace("conversations/*.jsonl", "museum.jsonl\n  limit: 5")
+    text = text.replace("conversations/*.jsonl", "museum.jsonl\n  limit: 2")
     for old, new in replaced.items():
         assert old in text
         text = text.replace(old, new)

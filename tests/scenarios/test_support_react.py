@@ -9,7 +9,7 @@ from replay.report.export import report_json
 from tests.scenarios.test_support import play
 
 PAGE = (Path(__file__).parents[2] / "docs" / "react.md").read_text("utf-8")
-OPTIONS = ("--policy", "gold", "--policy", "pred", "--policy", "react")
+OPTIONS = ("--policy", "react")
 
 
 def interventions(run):
@@ -22,7 +22,7 @@ def interventions(run):
 
 def test_with_the_good_bot_the_script_fits_throughout(tmp_path):
     run = play(tmp_path, "good", *OPTIONS).run
-    assert list(run.signatures())[-3:] == ["gold", "pred", "react"]
+    assert list(run.signatures())[-1] == "react"
     assert interventions(run) == []
     (counted,) = report_json(run.report(resamples=0))["interventions"]
     assert (counted["rows"][-1]["intents"], counted["rows"][-1]["exchanges"]) == (60, 60)

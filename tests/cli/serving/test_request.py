@@ -9,6 +9,7 @@ import pytest
 
 from replay import ChatRequest, Exchange, Message, ToolCall
 from replay.cli.serving.bodies import BadRequest, Completion, read_completion as read_content, read_question
+from tests.data_tables import from_table
 
 
 def test_messages_become_a_conversation() -> None:
@@ -58,58 +59,14 @@ def test_calls_of_tools_and_their_results_stand_where_they_were_made() -> None:
     assert (asked.question, asked.steps, asked.depth) == ("Q?", CALL_AND_RESULT, 2)
 
 
-@pytest.mark.parametrize(
-    ("kind", "body", "said"),
-    [
-        ("completions", [], "Expected `object`"),
-        ("completions", {}, "missing required field `messages`"),
-        ("completions", {"messages": []}, "nothing to answer"),
-        ("completions", {"messages": ["Q?"]}, "`object`, got `str` - at `$.messages[0]`"),
-        ("completions", {"messages": [{"role": "bot", "content": ""}]}, "'bot' - at `$.messages[0].role`"),
-        (
-            "completions",
-            {"messages": [USER, {"role": "tool", "content": ""}]},
-            "messages[1]: a tool's result",
-        ),
-        ("completions", {"messages": [USER, CALLS]}, "nor a tool's result"),
-        ("completions", {"messages": [CALLS, RESULT]}, "nothing to answer"),
-        ("completions", {"messages": [USER], "tools": {}}, "got `object` - at `$.tools`"),
-        (
-            "completions",
-            {"messages": [USER, {"role": "user"}]},
-            "messages[1]: a message of the role user needs content",
-        ),
-        (
-            "completions",
-            {"messages": [{"role": "user", "content": [{"image": 1}]}]},
-            "missing required field `text` - at `$.messages[0].content[0]`",
-        ),
-        ("completions", {"messages": [{"role": "system", "content": "S."}]}, "nothing to answer"),
-        (
-            "completions",
-            {"messages": [USER, {"role": "assistant", "content": "A."}]},
-            "not the user's",
-        ),
-        ("completions", {"messages": [USER], "stream": 1}, "got `int` - at `$.stream`"),
-        ("completions", {"messages": [USER], "stream_options": {}}, "stream_options"),
-        ("completions", {"messages": [USER], "stream": True, "stream_options": 1}, "stream_options"),
-        ("completions", {"messages": [USER], "n": 2}, "one answer"),
-        ("chat", "text", "Expected `object`"),
-        ("chat", {}, "missing required field `question`"),
-        ("chat", {"question": " "}, "question is empty"),
-        ("chat", {"question": "Q?", "session_id": 5}, "got `int` - at `$.session_id`"),
-        ("chat", {"question": "Q?", "passages": "text"}, "got `str` - at `$.passages`"),
-        (
-            "chat",
-            {"question": "Q?", "passages": ["x", {"id": "y"}]},
-            "missing required field `text` - at `$.passages[1]`",
-        ),
-    ],
-)
-def test_a_body_that_asks_for_nothing_sensible_is_told_what_is_wrong(kind: str, body: Any, said: str) -> None:
+@from_table
+def test_a_body_that_asks_for_nothing_sensible_is_told_what_is_wrong(kind: str, body: str, said: str) -> None:
+    """In the table, USER, CALLS and RESULT stand for those messages."""
+    for name, message in (("USER", USER), ("CALLS", CALLS), ("RESULT", RESULT)):
+        body = body.replace(name, json.dumps(message))
     read = read_question if kind == "chat" else read_content
     with pytest.raises(BadRequest) as caught:
-        read(json.dumps(body).encode())
+        read(body.encode())
 
     assert said in str(caught.value)
     assert caught.value.status == 400

@@ -9,13 +9,12 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import aiohttp
 import pytest
 
-from replay import (
-    Adapter,
-)
+from replay import Adapter
 from replay.cli.serving.server import make_app
 from replay.core.errors import InputError
 from replay.web.app import serve
@@ -106,19 +105,24 @@ async def test_no_more_than_its_capacity_is_asked_at_a_time() -> None:
     assert adapter.most == 3
 
 
-async def test_a_delay_comes_before_each_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    slept = []
+@asynccontextmanager
+async def _no_sleep() -> AsyncIterator[list[float]]:
+    """How long sleeps would have been, of which each is over at once."""
+    slept: list[float] = []
     sleep = asyncio.sleep
 
     async def noted(delay_s: float, *rest: Any) -> None:
         slept.append(delay_s)
         await sleep(0)
 
-    async with _asking(ScriptedAdapter(), delay_s=0.25) as client:
-        monkeypatch.setattr(asyncio, "sleep", noted)
+    with patch.object(asyncio, "sleep", noted):
+        yield slept
+
+
+async def test_a_delay_comes_before_each_answer() -> None:
+    async with _asking(ScriptedAdapter(), delay_s=0.25) as client, _no_sleep() as slept:
         await client.post("/chat", json={"question": "Q?"})
         await client.post("/v1/chat/completions", json=_messages("Q?"))
-        monkeypatch.undo()
 
     assert slept.count(0.25) == 2
 
@@ -154,19 +158,13 @@ async def test_a_streamed_completion_looks_like_openais() -> None:
     assert usage["usage"] == {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
 
 
-async def test_a_delay_comes_between_the_words_of_a_stream(monkeypatch: pytest.MonkeyPatch) -> None:
-    slept = []
-    sleep = asyncio.sleep
-
-    async def noted(delay_s: float, *rest: Any) -> None:
-        slept.append(delay_s)
-        await sleep(0)
-
-    async with _asking(ExtractiveAdapter(), delay_s=0.25, chunk_delay_s=0.125) as client:
-        monkeypatch.setattr(asyncio, "sleep", noted)
-        async with client.post("/v1/chat/completions", json=_streamed("When did it open?")) as response:
-            words = (await response.text()).count('"content"')
-        monkeypatch.undo()
+async def test_a_delay_comes_between_the_words_of_a_stream() -> None:
+    async with (
+        _asking(ExtractiveAdapter(), delay_s=0.25, chunk_delay_s=0.125) as client,
+        _no_sleep() as slept,
+        client.post("/v1/chat/completions", json=_streamed("When did it open?")) as response,
+    ):
+        words = (await response.text()).count('"content"')
 
     assert slept.count(0.25) == 1
     assert slept.count(0.125) == words + 1  # between words, finish reason and end
