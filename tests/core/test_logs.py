@@ -8,8 +8,6 @@ import json
 import logging
 import os
 import sqlite3
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -24,7 +22,7 @@ from replay.core.safety import redaction as known_secrets
 from replay.coreference.reading.resolver import Document
 from replay.coreference.service.service import CoreferenceService, ResolverChoice
 from replay.policies.recorded import GoldPolicy
-from tests.cli.command import replay_cli, replay_process
+from tests.cli.command import replay_cli
 from tests.data_tables import from_table
 from tests.samples import Fake, play
 
@@ -97,7 +95,7 @@ def test_a_log_that_cannot_be_written_is_one_message_before_anything_is_asked(op
 def test_worker_processes_log_to_the_same_file_under_the_same_run(tmp_path):
     load = {"profile": "closed", "concurrency": 4, "workers": 2, "conversations": 8}
     write_scenario(tmp_path, load=load)
-    done = replay_process("--log-level", "debug", "--log-file", "log", "run", "scenario.yaml", cwd=tmp_path)
+    done = replay_cli("--log-level", "debug", "--log-file", "log", "run", "scenario.yaml", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     told = lines_of(tmp_path / "log")
     assert len({line["run"] for line in told}) == 1
@@ -216,12 +214,5 @@ def test_the_variables_by_which_processes_hand_the_log_on_are_not_left_to_strang
     """A file that is named by hand in the environment of a run logs nothing: it is no setting."""
     write_scenario(tmp_path)
     environment = {**os.environ, "CONVREPLAY_LOG_FILE": "log", "CONVREPLAY_LOG_LEVEL": "debug"}
-    subprocess.run(
-        [sys.executable, "-m", "replay", "run", "scenario.yaml"],
-        cwd=tmp_path,
-        env=environment,
-        check=True,
-        capture_output=True,
-        timeout=60,
-    )
+    assert replay_cli("run", "scenario.yaml", cwd=tmp_path, env=environment).returncode == 0
     assert not (tmp_path / "log").exists()

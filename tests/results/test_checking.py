@@ -5,10 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import math
-import os
-import signal
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -290,27 +286,3 @@ def test_a_turn_that_is_asked_again_loses_its_checks_and_those_after_it(tmp_path
 async def _replace(store: RunStore, record: TurnRecord) -> None:
     await store.replace(record, "again", and_later=False)
     store.close()
-
-
-KILLED = """
-import os, signal, sys
-from replay.results.judging import score
-from replay.scorers.checks.texts import Contains
-
-look = Contains.look
-Contains.look = lambda self, seen: os.kill(os.getpid(), signal.SIGKILL) if seen.at_end else look(self, seen)
-score(sys.argv[1])
-"""
-
-
-@pytest.mark.long
-@pytest.mark.skipif(os.name != "posix", reason="kills a process by signal")
-def test_a_checking_that_is_killed_leaves_what_was_found_before(tmp_path):
-    run = played(tmp_path, REFUND)
-    before = run.checks(), run.scored()
-    killed = subprocess.run([sys.executable, "-c", KILLED, str(run.folder)], check=False)
-
-    assert killed.returncode == -signal.SIGKILL
-    assert (run.checks(), run.scored()) == before
-    score(run.folder)
-    assert (run.checks(), run.scored()) == before

@@ -18,7 +18,9 @@ from replay.runs.driver import drive
 from replay.runs.launch import resume_async, run_async
 from replay.runs.rerun import rerun_async
 from tests.cli.command import replay_cli
+from tests.data_tables import from_table
 from tests.users.test_llm import killed_while_held
+from tests.workers.inside import started_inside
 
 GOAL = {
     "wants": "You want your money back for the kettle of order 40172.",
@@ -168,16 +170,13 @@ async def test_the_prompt_has_the_goal_and_nothing_that_is_checked(tmp_path):
 
 
 async def test_a_known_failure_is_asked_again_with_the_reason(tmp_path):
-    bad = {"begins": "GOAL REACHED", "ends": "###STOP###", "invents": "It's about 90871."}
-    for name, text in bad.items():
-        async with serving(lambda p, bad=text: said(p) if "You wrote before" in p else bad) as server:
-            folder = tmp_path / name
-            folder.mkdir()
-            run = await run_async(server.scenario(folder, turns=1), runs=folder / "runs")
-        (record,) = run.records()
-        assert [one.text for one in record.interventions[0].rejected] == [text]
-        assert record.asked == ASKS
-        assert "That can't be sent: " in server.prompts[1]
+    text = "GOAL REACHED"  # before anything was said
+    async with serving(lambda p: said(p) if "You wrote before" in p else text) as server:
+        run = await run_async(server.scenario(tmp_path, turns=1), runs=tmp_path / "runs")
+    (record,) = run.records()
+    assert [one.text for one in record.interventions[0].rejected] == [text]
+    assert record.asked == ASKS
+    assert "That can't be sent: " in server.prompts[1]
 
 
 async def test_a_model_that_gives_no_reply_ends_it_with_the_reason(tmp_path):
@@ -213,7 +212,8 @@ async def test_a_run_that_is_killed_goes_on_and_pays_for_nothing_twice(tmp_path)
     assert server.asked.count(WHY) == 2, "the ask that was under way"
 
 
-async def test_several_processes_play_them_too(tmp_path):
+async def test_several_processes_play_them_too(tmp_path, monkeypatch):
+    started_inside(monkeypatch)
     async with serving(said) as server:
         content = server.scenario(tmp_path, VOUCHER, TALK, play={"workers": 2, "concurrency": 2})
         run = await run_async(content, runs=tmp_path / "runs")
@@ -251,21 +251,7 @@ def test_a_plan_says_what_it_would_take_at_most(tmp_path):
     assert "2 conversations with goals, at most 10 turns" in done.stdout
 
 
-@pytest.mark.parametrize(
-    ("talk", "policies", "message"),
-    [
-        (
-            {"id": "a", "turns": [{"question": "Who?"}]},
-            None,
-            '"simulate(user=llm,turns=5)" plays conversations from a goal, and "a" has none, but recorded',
-        ),
-        (
-            TALK,
-            ["pred"],
-            '"pred" asks recorded questions, and "kettle" has a goal and none; simulate plays it',
-        ),
-    ],
-)
+@from_table
 async def test_data_and_policy_that_do_not_go_together_are_told_in_a_sentence(
     tmp_path, talk, policies, message
 ):

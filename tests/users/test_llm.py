@@ -22,7 +22,7 @@ from replay.runs.launch import resume_async, run_async
 from replay.testing import UserContract
 from replay.testing.user_contract import SHOP
 from replay.users.user import build_user
-from tests.users.test_faithful import KNOWN_FAILURES
+from tests.data_tables import from_table
 from tests.waiting import others_first
 
 ASKS_BACK = "Which order is it about, 55555 of Karen Holt? Please tell me its number."
@@ -126,15 +126,16 @@ class TestScriptedModel(UserContract):
             return build_user({"llm": {"adapter": "model.py:Model", "cache": False}}, tmp_path)
 
 
-@pytest.mark.parametrize(("failure", "text", "reason"), KNOWN_FAILURES)
-async def test_a_known_failure_is_asked_again_with_the_reason(tmp_path, failure, text, reason):
+@pytest.mark.parametrize("text", ["  ", "User: It's 40233."])
+async def test_a_known_failure_is_asked_again_with_the_reason(tmp_path, text):
+    """Which ones there are is for ``test_faithful``."""
     async with serving(text, GOOD) as server:
         run = await run_async(server.scenario(tmp_path), runs=tmp_path / "runs")
     second = run.records()[1]
     (one,) = second.interventions
     (found,) = one.rejected
     assert found.text == text.strip() or not text.strip()
-    assert one.said == GOOD, failure
+    assert one.said == GOOD
     assert (one.occasion, one.move, one.source, one.asks) == ("asked-back", "answer", "model", 2)
     # Of a reply that is none, nobody says what it cost.
     cost_usd = pytest.approx(2 * (100 * 10 + 10 * 100) / 1e6)
@@ -164,13 +165,12 @@ async def test_three_failures_are_counted_and_nothing_is_said(tmp_path):
     assert GOOD not in server.asked
 
 
-@pytest.mark.parametrize(("text", "note"), [("SKIP", "nothing to say")])
-async def test_a_model_may_say_nothing(tmp_path, text, note):
-    async with serving(text) as server:
+async def test_a_model_may_say_nothing(tmp_path):
+    async with serving("SKIP") as server:
         run = await run_async(server.scenario(tmp_path), runs=tmp_path / "runs")
     (one,) = run.records()[1].interventions
     assert (one.move, one.asks, one.rejected) == ("skip", 1, ())
-    assert note in one.note
+    assert "nothing to say" in one.note
 
 
 async def test_the_seed_and_the_persona_reach_the_model_and_the_signature(tmp_path):
@@ -220,12 +220,11 @@ WORDED = "Where was Alice Okafor born?"
 
 
 @pytest.mark.skipif(os.name != "posix", reason="kills a process by signal")
-@pytest.mark.parametrize("held", [WORDED, ALBUM[2][0]], ids=["while it is said", "a turn later"])
-async def test_a_drifted_question_that_was_worded_is_not_paid_again_without_a_cache(tmp_path, held):
+async def test_a_drifted_question_that_was_worded_is_not_paid_again_without_a_cache(tmp_path):
     async with serving(WORDED, "Where was this Alice Okafor born?") as server:
         server.turns = [Turn(id=q, question=q, gold_answers=(gold,)) for q, gold in ALBUM]
         server.answers = {ALBUM[0][0]: "The painter Vera Holm wrote it."}
-        server.hold, server.held = asyncio.Event(), held
+        server.hold, server.held = asyncio.Event(), WORDED
         run = await killed_while_held(server, server.scenario(tmp_path, cache=False), tmp_path)
         await resume_async(run.folder)
     records = run.records()
@@ -259,18 +258,7 @@ async def killed_while_held(server, scenario, folder):
     return Run(newest_run(folder / "runs"))
 
 
-@pytest.mark.parametrize(
-    ("user", "message"),
-    [
-        ({"llm": {}}, "adapter"),
-        ({"llm": {"adapter": "openai", "settings": OPENAI, "persona": "gone.txt"}}, "the persona file"),
-        ({"llm": {"adapter": "nobody"}}, '"nobody" is not a known adapter'),
-        ({"llm": {"adapter": "openai", "settings": OPENAI, "prompt": "gone.txt"}}, "the prompt file"),
-        ("ruels", '"ruels" is not a known user; did you mean "rules"?'),
-        ({"rules": {}, "llm": {}}, "a name, or {name: {setting: value}}"),
-        ({"rules": {"model": "m"}}, "model"),
-    ],
-)
+@from_table
 def test_what_is_no_user_is_told_in_a_sentence(tmp_path, user, message):
     with pytest.raises(ScenarioError) as caught:
         build_user(user, tmp_path)

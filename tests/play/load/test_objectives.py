@@ -17,6 +17,7 @@ from replay.play.load.level import (
     parse_objectives,
     steps,
 )
+from tests.data_tables import from_table
 
 SLO = {"ttft_p95_s": 0.5, "latency_p99_s": 3, "errors": 0.01, "f1_drop": 0.05, "f1_min": 0.3}
 
@@ -109,14 +110,7 @@ def test_what_is_no_objective_is_reported_with_the_nearest_that_is(key, value, c
         parse_objective(key, value, scorers=["f1", "em"])
 
 
-@pytest.mark.parametrize(
-    ("key", "taken", "refused"),
-    [
-        ("errors", (0, 0.5, 1), (-0.01, 1.01, True, float("nan"))),
-        ("latency_p99_s", (0.001, 60), (0, -1, float("inf"))),
-        ("f1_min", (-1, 0, 2), (None,)),
-    ],
-)
+@from_table
 def test_thresholds_have_their_ranges(key, taken, refused):
     assert [parse_objective(key, value, scorers=["f1"]).threshold for value in taken] == list(taken)
     for value in refused:
