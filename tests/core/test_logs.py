@@ -11,7 +11,6 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-import yaml
 
 from replay.core import logs
 from replay.core.asking.retries import RetryPolicy
@@ -24,6 +23,7 @@ from replay.coreference.service.service import CoreferenceService, ResolverChoic
 from replay.policies.recorded import GoldPolicy
 from tests.cli.command import replay_cli
 from tests.data_tables import from_table
+from tests.reliability.programs import write_scenario as written
 from tests.samples import Fake, play
 
 
@@ -39,19 +39,8 @@ def lines_of(path: Path) -> list[dict]:
 
 
 def write_scenario(folder: Path, **changes) -> None:
-    talks = [
-        {"id": f"talk{n}", "turns": [{"question": f"Who sang {n}-{depth}?"} for depth in (1, 2)]}
-        for n in (1, 2)
-    ]
-    (folder / "talks.jsonl").write_text("".join(json.dumps(talk) + "\n" for talk in talks))
-    facts = {
-        "name": "try",
-        "data": {"path": "talks.jsonl"},
-        "systems": [{"name": "echo", "adapter": "scripted", "settings": {"answers": ["One.", "Two."]}}],
-        "policies": ["pred"],
-        "drift": {"nlp_workers": 0},
-    }
-    (folder / "scenario.yaml").write_text(yaml.safe_dump({**facts, **changes}))
+    system = {"name": "echo", "adapter": "scripted", "settings": {"answers": ["One.", "Two."]}}
+    written(folder, talks=2, turns=2, systems=[system], policies=["pred"], **changes)
 
 
 def test_a_runs_log_names_every_ask_by_run_conversation_turn_and_attempt(tmp_path):
@@ -66,7 +55,7 @@ def test_a_runs_log_names_every_ask_by_run_conversation_turn_and_attempt(tmp_pat
     [run] = {line["run"] for line in told}
     assert (tmp_path / "runs" / run / "run.db").is_file()
     sent = [(s["conversation"], s["turn"], s["attempt"]) for s in told if s["event"] == "ask sent"]
-    assert sorted(sent) == [(f"talk{n}", turn, 1) for n in (1, 2) for turn in (1, 2)]
+    assert sorted(sent) == [(f"talk{n}", turn, 1) for n in (0, 1) for turn in (1, 2)]
     answered = [line for line in told if line["event"] == "ask answered"]
     assert len(answered) == 4
     assert all(line["latency_s"] >= 0 and line["system"] == "echo" for line in answered)

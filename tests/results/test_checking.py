@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import math
 from dataclasses import replace
 from pathlib import Path
@@ -18,10 +17,12 @@ from replay.core.record import TurnRecord
 from replay.results.comparing import check_assertions
 from replay.results.judging import score
 from replay.results.run import Run
+from replay.scenario.reading import ScenarioFile
 from replay.scorers.checks.check import CheckInput, CheckOutcome
 from replay.scorers.checks.texts import Contains
 from replay.scorers.scorer import Unscored
 from replay.store.store import RunStore
+from tests.scenario.keys import scenario as made
 
 REFUND = {
     "id": "refund",
@@ -39,24 +40,16 @@ ANSWERS = ["Hello  there.", "Your refund is on its way.", "Bye!"]
 
 
 def scenario(
-    folder: Path, *conversations: Any, answers: Any = ANSWERS, faults: Any = (), **changes: Any
-) -> dict[str, Any]:
-    bot = {"answers": answers, "faults": list(faults)}
-    (folder / "talks.jsonl").write_text("".join(json.dumps(one) + "\n" for one in conversations))
-    return {
-        "name": "checked",
-        "data": {"path": str(folder / "talks.jsonl")},
-        "systems": [{"name": "bot", "adapter": "scripted", "settings": bot}],
-        "policies": ["pred"],
-        "scorers": ["latency"],
-        "drift": {"nlp_workers": 0},
-        "play": {"attempts": 1},
-        **changes,
-    }
+    folder: Path, *talks: Any, answers: Any = ANSWERS, faults: Any = (), **changes: Any
+) -> ScenarioFile:
+    """The conversations *talks*, under the policy ``pred`` unless *changes* says otherwise."""
+    system = {"settings": {"answers": answers, "faults": list(faults)}}
+    more = {"policies": ["pred"], "scorers": ["latency"], "play": {"attempts": 1}, **changes}
+    return made(folder, talks=talks, system=system, **more)
 
 
-def played(folder: Path, *conversations: Any, **changes: Any) -> Run:
-    return replay.run(scenario(folder, *conversations, **changes), runs=folder / "runs")
+def played(folder: Path, *talks: Any, **changes: Any) -> Run:
+    return replay.run(scenario(folder, *talks, **changes), runs=folder / "runs")
 
 
 def test_each_check_of_a_run_is_kept_with_what_was_found(tmp_path):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 import tomllib
 from contextlib import closing
@@ -18,6 +17,7 @@ from replay.results.same_answer import compare_answers
 from replay.runs import launch
 from replay.scenario.sections import RecordedSection
 from tests.data_tables import from_table
+from tests.scenario.keys import scenario
 
 CASES = tomllib.loads((Path(__file__).parent / "recorded_cases.toml").read_text("utf-8"))["case"]
 
@@ -29,21 +29,11 @@ def played(
     folder: Path, turns: list[dict[str, Any]], answers: list[str], *, recorded: Any = SECTION, **changes: Any
 ) -> Run:
     """The run of one conversation in which a system gives *answers* one after the other."""
-    data = {"id": "talk", "turns": turns, **changes.pop("conversation", {})}
-    (folder / "talk.jsonl").write_text(json.dumps(data) + "\n")
-    bot = {"answers": answers, "faults": changes.pop("faults", [])}
-    scenario = {
-        "name": "recorded",
-        "data": {"path": str(folder / "talk.jsonl")},
-        "systems": [{"name": "bot", "adapter": "scripted", "settings": bot}],
-        "policies": ["gold"],
-        "scorers": ["f1"],
-        "drift": {"nlp_workers": 0},
-        "play": {"attempts": 1},
-        **({} if recorded is None else {"recorded": recorded}),
-        **changes,
-    }
-    return launch.run(scenario, runs=folder / "runs")
+    talks = [{"id": "talk", "turns": turns, **changes.pop("conversation", {})}]
+    system = {"settings": {"answers": answers, "faults": changes.pop("faults", [])}}
+    section = {} if recorded is None else {"recorded": recorded}
+    more = {"policies": ["gold"], "scorers": ["f1"], "play": {"attempts": 1}, **section, **changes}
+    return launch.run(scenario(folder, talks=talks, system=system, **more), runs=folder / "runs")
 
 
 @pytest.fixture(scope="module")
@@ -229,7 +219,7 @@ def test_a_turn_that_is_worse_under_several_policies_is_shown_once(tmp_path):
     *_, worse = recorded_sections(recorded)
     (cases,) = worse.blocks
     assert isinstance(cases, Cases)
-    assert [one.title for one in cases.cases] == ["depth 1 of talk (bot, gold; bot, pred)"]
+    assert [one.title for one in cases.cases] == ["depth 1 of talk (s, gold; s, pred)"]
 
 
 @pytest.mark.parametrize("text", ["so it goes, " * 300, "word " * 2_000])

@@ -5,11 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from contextlib import asynccontextmanager
 
 import pytest
 import yaml
-from aiohttp import web
 
 from replay.core.errors import DatasetError, ScenarioError
 from replay.report.markdown import markdown_report
@@ -19,7 +17,7 @@ from replay.runs.launch import resume_async, run_async
 from replay.runs.rerun import rerun_async
 from tests.cli.command import replay_cli
 from tests.data_tables import from_table
-from tests.users.test_llm import killed_while_held
+from tests.users.serving import Server, killed_while_held
 from tests.workers.inside import started_inside
 
 GOAL = {
@@ -37,41 +35,12 @@ TALK = {
 ANSWERS = {ASKS: "Why do you send it back?", WHY: "I have refunded 39.00 dollars."}
 
 
-class Server:
-    """A shop at ``/system``; its users at ``/user``, who say by goal and depth what *script* has."""
+class Shop(Server):
+    """Its users say by goal and depth what *script* has."""
 
     def __init__(self, script) -> None:
-        self.script = script
-        self.prompts: list[str] = []
-        self.asked: list[str] = []
-        self.hold: asyncio.Event | None = None
-        self.reached = asyncio.Event()
-        self.port = 0
-
-    async def _system(self, request: web.Request) -> web.Response:
-        question = (await request.json())["messages"][-1]["content"]
-        self.asked.append(question)
-        if self.hold and question == WHY:
-            self.reached.set()
-            await self.hold.wait()
-        return self._said(ANSWERS.get(question, "I can't do that."))
-
-    async def _user(self, request: web.Request) -> web.Response:
-        self.prompts.append((await request.json())["messages"][-1]["content"])
-        text = self.script(self.prompts[-1])
-        return self._said(text) if text is not None else web.Response(status=500)
-
-    async def _judge(self, request: web.Request) -> web.Response:
-        prompt = (await request.json())["messages"][-1]["content"]
-        return self._said("Yes, it did." if "refunded" in prompt else "No, it did not.")
-
-    def _said(self, text: str) -> web.Response:
-        usage = {"prompt_tokens": 100, "completion_tokens": 10}
-        return web.json_response({"choices": [{"message": {"content": text}}], "usage": usage})
-
-    def adapter(self, path: str) -> dict:
-        url = f"http://127.0.0.1:{self.port}/{path}"
-        return {"adapter": "openai", "settings": {"base_url": url, "model": "m"}}
+        super().__init__(script, ANSWERS, "I can't do that.")
+        self.held = WHY
 
     def scenario(self, folder, *talks, user=None, turns=5, **more) -> dict:
         (folder / "talks.jsonl").write_text("".join(json.dumps(one) + "\n" for one in talks or [TALK]))
@@ -89,20 +58,8 @@ class Server:
         }
 
 
-@asynccontextmanager
-async def serving(script):
-    server = Server(script)
-    app = web.Application()
-    for path in ("system", "user", "judge"):
-        app.router.add_post(f"/{path}/chat/completions", getattr(server, f"_{path}"))
-    runner = web.AppRunner(app, access_log=None)
-    await runner.setup()
-    try:
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        server.port = runner.addresses[0][1]
-        yield server
-    finally:
-        await runner.cleanup()
+def serving(script):
+    return Shop(script).running()
 
 
 def said(prompt: str) -> str:
@@ -239,8 +196,7 @@ async def test_each_play_of_several_has_its_end(tmp_path):
 
 
 def test_a_plan_says_what_it_would_take_at_most(tmp_path):
-    server = Server(said)
-    server.port = 9
+    server = Shop(said)
     (tmp_path / "s.yaml").write_text(yaml.safe_dump(server.scenario(tmp_path, TALK, VOUCHER)))
     done = replay_cli("run", "s.yaml", "--dry-run", cwd=tmp_path)
     first, second = done.stdout.splitlines()
@@ -255,8 +211,7 @@ def test_a_plan_says_what_it_would_take_at_most(tmp_path):
 async def test_data_and_policy_that_do_not_go_together_are_told_in_a_sentence(
     tmp_path, talk, policies, message
 ):
-    server = Server(said)
-    server.port = 9
+    server = Shop(said)
     content = server.scenario(tmp_path, talk)
     with pytest.raises(ScenarioError) as caught:
         await run_async({**content, "policies": policies or content["policies"]}, runs=tmp_path / "runs")
@@ -288,8 +243,7 @@ def _turns():
 
 
 async def test_a_conversation_without_a_turn_or_a_goal_is_none(tmp_path):
-    server = Server(said)
-    server.port = 9
+    server = Shop(said)
     content = server.scenario(tmp_path, {"id": "a"})
     data = {**content["data"], "format": "native"}
     with pytest.raises(DatasetError, match="has no turns; there is nothing to ask"):

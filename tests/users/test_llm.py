@@ -5,25 +5,19 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import signal
-import sys
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import asynccontextmanager
 
 import pytest
-import yaml
-from aiohttp import web
 
 from replay.core.conversation import Turn
 from replay.core.errors import ScenarioError
-from replay.results.run import Run, newest_run
 from replay.runs.launch import resume_async, run_async
 from replay.testing import UserContract
 from replay.testing.user_contract import SHOP
 from replay.users.user import build_user
 from tests.data_tables import from_table
-from tests.waiting import others_first
+from tests.users.serving import Server, killed_while_held
 
 ASKS_BACK = "Which order is it about, 55555 of Karen Holt? Please tell me its number."
 GOOD = "It's 40233, the one from last week."
@@ -31,41 +25,18 @@ OPENAI = {"model": "m", "base_url": "http://127.0.0.1:9/v1"}
 GOLD = [answer for turn in SHOP.turns for answer in turn.gold_answers]
 
 
-class Server:
-    """A system that asks back, at ``/system``, and its user, at ``/user``, who says *texts* in turn."""
+class Shop(Server):
+    """One that asks back, and a user who says *texts* in turn."""
 
     def __init__(self, *texts: str) -> None:
+        answers = {SHOP.turns[0].question: GOLD[0], SHOP.turns[1].question: ASKS_BACK}
+        super().__init__(self.next_text, answers, "It has left our store.")
         self.texts = list(texts)
-        self.prompts: list[str] = []
-        self.bodies: list[dict] = []
-        self.asked: list[str] = []
-        self.hold: asyncio.Event | None = None
         self.held = GOOD
-        self.answers = {SHOP.turns[0].question: GOLD[0], SHOP.turns[1].question: ASKS_BACK}
         self.turns: Sequence[Turn] = SHOP.turns[:2]
-        self.reached = asyncio.Event()
-        self.port = 0
 
-    async def _system(self, request: web.Request) -> web.Response:
-        question = (await request.json())["messages"][-1]["content"]
-        self.asked.append(question)
-        if self.hold and question == self.held:
-            self.reached.set()
-            await self.hold.wait()
-        return self._said(self.answers.get(question, "It has left our store."))
-
-    async def _user(self, request: web.Request) -> web.Response:
-        self.bodies.append(await request.json())
-        self.prompts.append(self.bodies[-1]["messages"][-1]["content"])
-        return self._said(self.texts.pop(0) if len(self.texts) > 1 else self.texts[0])
-
-    def _said(self, text: str) -> web.Response:
-        usage = {"prompt_tokens": 100, "completion_tokens": 10}
-        return web.json_response({"choices": [{"message": {"content": text}}], "usage": usage})
-
-    def adapter(self, path: str) -> dict:
-        url = f"http://127.0.0.1:{self.port}/{path}"
-        return {"adapter": "openai", "settings": {"base_url": url, "model": "m"}}
+    def next_text(self, prompt: str) -> str:
+        return self.texts.pop(0) if len(self.texts) > 1 else self.texts[0]
 
     def scenario(self, folder, **settings) -> dict:
         fields = [
@@ -90,20 +61,8 @@ class Server:
         }
 
 
-@asynccontextmanager
-async def serving(*texts):
-    server = Server(*texts)
-    app = web.Application()
-    app.router.add_post("/system/chat/completions", server._system)
-    app.router.add_post("/user/chat/completions", server._user)
-    runner = web.AppRunner(app, access_log=None)
-    await runner.setup()
-    try:
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        server.port = runner.addresses[0][1]
-        yield server
-    finally:
-        await runner.cleanup()
+def serving(*texts):
+    return Shop(*texts).running()
 
 
 class TestScriptedModel(UserContract):
@@ -234,28 +193,6 @@ async def test_a_drifted_question_that_was_worded_is_not_paid_again_without_a_ca
     assert records[1].edit == "rewritten"
     assert len(server.prompts) == 1
     assert [record.interventions for record in (records[0], records[2])] == [(), ()]
-
-
-async def program(*arguments, cwd):
-    return await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "replay", *arguments),
-        cwd=cwd,
-        stdout=asyncio.subprocess.DEVNULL,
-        stderr=asyncio.subprocess.DEVNULL,
-    )
-
-
-async def killed_while_held(server, scenario, folder):
-    """Return the run of *scenario*, played by a process that is killed while *server* holds an answer."""
-    (folder / "s.yaml").write_text(yaml.safe_dump(scenario))
-    process = await program("run", "s.yaml", cwd=folder)
-    await server.reached.wait()
-    process.send_signal(signal.SIGKILL)
-    await process.wait()
-    await others_first()
-    server.hold.set()
-    server.hold = None
-    return Run(newest_run(folder / "runs"))
 
 
 @from_table

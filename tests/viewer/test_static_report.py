@@ -12,7 +12,6 @@ import pytest
 from msgspec.structs import replace
 
 from replay.core.drift_evidence import Drift, Mention, MentionDrift, Reading
-from replay.core.errors import InputError
 from replay.core.message import Message
 from replay.report.notes import hidden_sentences, wording_sentences
 from replay.results.run import Run
@@ -225,11 +224,6 @@ def test_what_was_not_judged_is_said_beside_the_gap(tmp_path):
 
     assert "1 question not judged: not English (German)." in page
     assert "add up. 1 question was not judged; it stands with the valid ones." in page
-
-
-def test_a_place_that_cannot_be_written_is_named(quickstart, tmp_path):
-    with pytest.raises(InputError, match="nowhere"):
-        write_report(quickstart, tmp_path / "nowhere" / "page.html")
 
 
 def test_report_writes_the_page_beside_its_tables(quickstart, tmp_path):

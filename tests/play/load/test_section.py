@@ -20,24 +20,6 @@ from replay.core.conversation import Conversation, Turn
 from replay.play.load.section import LoadSection, SweepSection, draw
 from tests.data_tables import from_table
 
-SWEEP = {"levels": [1, 2]}
-
-
-def test_what_is_left_out_is_a_polite_closed_load():
-    assert LoadSection(turns=1).model_dump(exclude={"think"}) == {
-        "profile": "closed", "concurrency": 8, "rate": None, "trace": None, "speed": 1.0, "max_open": 10_000,
-        "order": "sequential", "ramp_s": 0.0, "warmup_s": 0.0, "duration_s": None, "conversations": None,
-        "turns": 1, "sweep": None, "slo": {}, "workers": 1, "keep_turns": 2_000_000,
-    }  # fmt: skip
-    assert SweepSection(levels=(1,)).model_dump() == {
-        "levels": (1.0,), "go_on": False, "low": None, "high": None, "resolution": 0.1, "confirm": 1,
-    }  # fmt: skip
-
-
-def test_a_section_stays_as_it_was_checked():
-    with pytest.raises(ValidationError, match="frozen"):
-        LoadSection(turns=1).turns = 2
-
 
 @from_table
 def test_what_does_not_go_together_is_said(said, fault):
