@@ -5,10 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import sys
 from collections import Counter
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -22,7 +20,8 @@ from replay.report.text import print_load
 from replay.results.run import Run, newest_run
 from replay.runs.launch import load_scenario, resume_async, run_async
 from replay.store.store import RunStore
-from tests.adapters.servers import answering, completion
+from tests.adapters.servers import answering, completion, in_a_thread
+from tests.cli.command import replay_cli
 from tests.waiting import PATIENCE_S
 
 TALKS = 12
@@ -215,36 +214,19 @@ async def test_a_refused_key_stops_a_load_run_at_once(desk, folder, monkeypatch)
     assert run.records() == []
 
 
-@asynccontextmanager
-async def replay_cli(*arguments: str, cwd: Path, key: str) -> AsyncIterator[tuple[int, str]]:
-    """The program's exit code and what it says."""
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "replay", *arguments,
-        cwd=cwd, env={**os.environ, KEY: key},
-        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
-    )  # fmt: skip
-    try:
-        async with asyncio.timeout(PATIENCE_S):
-            out, _ = await process.communicate()
-        assert process.returncode is not None
-        yield process.returncode, out.decode()
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
-
-
-async def test_the_command_line_ends_with_1_names_the_key_and_goes_on_with_resume(desk, folder):
+def test_the_command_line_ends_with_1_names_the_key_and_goes_on_with_resume(folder):
+    desk = Desk()
     desk.key = "right"
-    (folder / "try.yaml").write_text(json.dumps(scenario(folder, desk, keyed=True)))
-    async with replay_cli("run", "try.yaml", cwd=folder, key="wrong") as (code, said):
-        assert code == 1
-        assert 'system "library desk"' in said
-        assert f"set the environment variable {KEY}" in said
-        assert "go on with: replay resume runs/try-" in said
-        assert "Traceback" not in said
-        assert "wrong" not in said.replace("wrong key", "")
-    async with replay_cli("resume", cwd=folder, key="right") as (code, said):
-        assert code == 0, said
+    with in_a_thread(answering(desk.chat)) as desk.address:
+        (folder / "try.yaml").write_text(json.dumps(scenario(folder, desk, keyed=True)))
+        done = replay_cli("run", "try.yaml", cwd=folder, env={**os.environ, KEY: "wrong"})
+        assert done.returncode == 1
+        assert 'system "library desk"' in done.stderr
+        assert f"set the environment variable {KEY}" in done.stderr
+        assert "go on with: replay resume runs/try-" in done.stderr
+        assert "Traceback" not in done.stderr
+        assert "wrong" not in done.stderr.replace("wrong key", "")
+        done = replay_cli("resume", cwd=folder, env={**os.environ, KEY: "right"})
+        assert done.returncode == 0, done.stderr
     assert set(desk.answered.values()) == {1}
     assert len(desk.answered) == TALKS * TURNS

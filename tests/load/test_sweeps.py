@@ -1,19 +1,12 @@
-"""Level after level, against a server that refuses whom it has no place for."""
+"""Level after level: what each is held against, and what the report says of them."""
 
 from __future__ import annotations
 
 import re
-import sys
-from pathlib import Path
-from shutil import copyfile
 
-import pytest
-
-from replay.scenario.shipped import shipped_folder
-from tests.load.processes import replaying, serving
+from tests.cli.command import replay_cli
 from tests.load.scenes import level_events, play, talk
-
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="starts a server with signals")
+from tests.scenario.keys import scenario
 
 
 async def test_every_kind_of_objective_is_judged(tmp_path):
@@ -54,40 +47,34 @@ async def test_what_was_not_measured_is_not_met(tmp_path):
     assert level["goals"][0]["value"] is None
 
 
-async def swept(folder: Path, delay_s: float, *arguments: str) -> tuple[int, str, str]:
-    """A sweep from the command line, against ``replay serve extractive`` that takes two at a time."""
-    copyfile(shipped_folder() / "conversations" / "museum.jsonl", folder / "museum.jsonl")
-    async with serving("extractive", "--delay", str(delay_s), "--capacity", "2", folder=folder) as address:
-        (folder / "sweep.yaml").write_text(
-            "name: sweep\ndata: {path: museum.jsonl}\npolicies: [{pred: {detect: false}}]\n"
-            "drift: {nlp_workers: 0}\nscorers: [f1]\n"
-            f"systems: [{{name: s, adapter: openai, settings: {{base_url: {address}/v1, model: m, "
-            "system: '{{ passage }}'}}]\n"
-        )
-        async with replaying("stress", "sweep.yaml", *arguments, folder=folder) as command:
-            return await command.ended()
+CROWDED = """
+import asyncio
+
+room = asyncio.Semaphore(2)
+
+async def answer(question):
+    async with room:
+        await asyncio.sleep(0.05)
+        return question.replace("1?", "said 1.")
+"""
 
 
-async def test_the_reports_knee_and_quality_by_depth_at_each_level(tmp_path):
-    code, out, err = await swept(
-        tmp_path,
-        0.05,
-        "--levels",
-        "2,24",
-        "--turns",
-        "50",
-        "--duration",
-        "60",
-        "--slo",
-        "latency_p50_s=0.4",
-        "--full",
+def test_the_reports_knee_and_quality_by_depth_at_each_level(tmp_path):
+    (tmp_path / "bot.py").write_text(CROWDED)
+    system = {"adapter": "python", "settings": {"target": "bot.py:answer"}}
+    scenario(tmp_path, talks=[talk(name, 3) for name in "abc"], system=system, scorers=["f1"])
+    sweep = ["--levels", "2,24", "--turns", "50", "--duration", "60", "--slo", "latency_p50_s=0.4"]
+    done = replay_cli("stress", "keys.yaml", *sweep, "--full", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "The highest level that met the goals is concurrency 2; concurrency 24 missed them." in " ".join(
+        done.stdout.split()
     )
-    assert code == 0, err
-    assert "The highest level that met the goals is concurrency 2; concurrency 24 missed them." in out
     for level in (2, 24):
-        table = out.partition(f"By depth at concurrency {level}\n")[2].partition("\n\n")[0].splitlines()
+        table = (
+            done.stdout.partition(f"By depth at concurrency {level}\n")[2].partition("\n\n")[0].splitlines()
+        )
         assert table[0].split()[:6] == ["depth", "turns", "err", "%", "f1", "lat."]
         assert [row.split()[0] for row in table[2:] if row[0] == " "][:2] == ["1", "2"]
-    assert "latency p50 at most 0.4 s missed" in err
-    told = " ".join(out.split())
+    assert "latency p50 at most 0.4 s missed" in done.stderr
+    told = " ".join(done.stdout.split())
     assert re.search(r"concurrency 24: latency p50 at most 0\.4 s: missed \(\d\.\d+ s\)", told)
