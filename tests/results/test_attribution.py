@@ -10,7 +10,7 @@ from replay.scenario.shipped import find_scenario
 
 
 def test_the_shipped_scenario_has_all_four_cells(tmp_path):
-    file = with_changes(read_scenario(find_scenario("attribution")), {"data": {"limit": 2}})
+    file = with_changes(read_scenario(find_scenario("attribution")), {"data": {"limit": 3}})
     played = run(file, runs=tmp_path)
     found = played.attribution(resamples=100)
     records = {(r.policy, r.conversation, r.depth): r for r in played.records()}
@@ -22,7 +22,7 @@ def test_the_shipped_scenario_has_all_four_cells(tmp_path):
         ("gold(question=standalone)",),
     )
     turns = sum(len(one.turns) for one in played.conversations())
-    assert (everything.turns, everything.conversations, everything.left_out) == (turns, 2, 0)
+    assert (everything.turns, everything.conversations, everything.left_out) == (turns, 3, 0)
     assert everything.edited == sum(
         r.asked != r.recorded for (policy, *_), r in records.items() if policy == "replace(always=True)"
     )
