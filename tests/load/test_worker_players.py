@@ -18,6 +18,7 @@ from replay.runs.launch import run_async
 from tests.adapters.servers import http
 from tests.load.processes import workers_of_this_process
 from tests.load.scenes import Body, Server, level_events, play, play_at, reply, scenario, talk
+from tests.reliability.test_killed_workers import has_turn_key
 from tests.waiting import PATIENCE_S, takes
 from tests.workers.inside import started_inside
 
@@ -108,6 +109,7 @@ async def test_a_worker_that_is_killed_ends_the_run_with_all_that_was_answered(t
     (level,) = level_events(run)
     assert level["interrupted"]
     assert run.load_summary(resamples=0).levels[0].total.answered == answered
+    assert has_turn_key(run)
     assert not workers_of_this_process()
 
 
