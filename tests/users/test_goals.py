@@ -146,14 +146,6 @@ async def test_a_model_that_gives_no_reply_ends_it_with_the_reason(tmp_path):
     assert run.checks()[0].passed is False, "it is over, and no answer has what was expected"
 
 
-async def test_the_same_run_pays_for_no_words_again(tmp_path):
-    async with serving(said) as server:
-        runs = [await run_async(server.scenario(tmp_path), runs=tmp_path / "runs") for _ in range(2)]
-    assert len(server.prompts) == 3
-    assert [one.asked for run in runs for one in run.records()] == [ASKS, WHY] * 2
-    assert [run.report(resamples=0).simulations[0].cost_usd for run in runs] == [pytest.approx(0.006), 0.0]
-
-
 @pytest.mark.skipif(os.name != "posix", reason="kills a process by signal")
 async def test_a_run_that_is_killed_goes_on_and_pays_for_nothing_twice(tmp_path):
     async with serving(said) as server:

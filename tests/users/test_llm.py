@@ -21,7 +21,6 @@ from tests.users.serving import Server, killed_while_held
 
 ASKS_BACK = "Which order is it about, 55555 of Karen Holt? Please tell me its number."
 GOOD = "It's 40233, the one from last week."
-OPENAI = {"model": "m", "base_url": "http://127.0.0.1:9/v1"}
 GOLD = [answer for turn in SHOP.turns for answer in turn.gold_answers]
 
 
@@ -113,15 +112,6 @@ async def test_no_prompt_holds_a_recorded_answer(tmp_path):
         # The first answer is the system's own as well, which is part of what was really said.
         assert not [answer for answer in GOLD[1:] if answer in prompt]
         assert "Dunmore" not in prompt
-
-
-async def test_three_failures_are_counted_and_nothing_is_said(tmp_path):
-    async with serving("User: 40233") as server:
-        run = await run_async(server.scenario(tmp_path), runs=tmp_path / "runs")
-    (one,) = run.records()[1].interventions
-    assert (one.move, one.said, len(one.rejected), one.asks) == ("skip", None, 3, 3)
-    assert run.records()[1].answer == ASKS_BACK
-    assert GOOD not in server.asked
 
 
 async def test_a_model_may_say_nothing(tmp_path):
