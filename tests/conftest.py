@@ -137,6 +137,7 @@ def nothing_frozen(monkeypatch) -> Iterator[None]:
     """As in a process where nobody has frozen objects and no run is under way."""
     thresholds = gc.get_threshold()
     monkeypatch.setattr(gc_pause, "_quiet", 0)
+    monkeypatch.setattr(gc, "collect", lambda: 0)  # it would look through all that the tests have loaded
     gc.unfreeze()
     yield
     gc.set_threshold(*thresholds)

@@ -2,8 +2,7 @@
 Tables of examples that lie beside the tests: ``tables.toml`` in each room's folder.
 
 A test's table is named for its file and for the test. It has the names of the test's arguments, and a row for
-each example; what a row lacks at its end is None. What TOML has as an array is a list, but for arguments that
-``arrays`` names: a letter for each depth, "t" for a tuple and "l" for a list.
+        [_made(value, arrays.get(name, ""), table.get("none")) for name, value in zip_longest(names, row)]
 """
 
 from __future__ import annotations
@@ -28,7 +27,14 @@ def from_table(test: T) -> T:
     table = _tables(room)[file.stem.removeprefix("test_")][test.__name__.removeprefix("test_")]
     names, arrays = table["arguments"], table.get("arrays", {})
     rows = [
+<<<<<<< HEAD
         [_made(value, arrays.get(name, "")) for name, value in zip_longest(names, row)]
+=======
+        [
+            _made(value, arrays.get(name, ""), table.get("none"))
+            for name, value in zip(names, row, strict=True)
+        ]
+>>>>>>> 731d7854eb3282611916255ee7536cffd1aeeff3
         for row in table["rows"]
     ]
     return pytest.mark.parametrize(names, rows)(test)
@@ -39,8 +45,10 @@ def _tables(room: str) -> dict[str, Any]:
     return tomllib.loads((TESTS / room / "tables.toml").read_text("utf-8"))
 
 
-def _made(value: Any, arrays: str) -> Any:
+def _made(value: Any, arrays: str, none: str | None) -> Any:
+    if isinstance(value, dict):
+        return {name: _made(one, "", none) for name, one in value.items()}
     if not isinstance(value, list):
-        return value
-    inner = [_made(one, arrays[1:]) for one in value]
+        return None if value == none else value
+    inner = [_made(one, arrays[1:], none) for one in value]
     return tuple(inner) if arrays.startswith("t") else inner

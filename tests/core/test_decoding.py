@@ -11,9 +11,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from replay.core.decoding import holds_json, same_json
+from tests.data_tables import from_table
 
 CHECKOUT = Path(__file__).parents[2]
 AT_ONCE = """
@@ -47,14 +46,7 @@ assert not wrong
 JSON = """'{"inner": {"field7": {"a": [1]}}}'"""
 
 
-@pytest.mark.parametrize(
-    "how",
-    [
-        f"decode_as({JSON}, kind)",
-        f"decoder_of(kind).decode({JSON})",
-        'convert_to({"inner": {"field7": {"a": [1]}}}, kind)',
-    ],
-)
+@from_table
 def test_threads_that_decode_the_first_of_a_kind_at_once_all_have_it(how):
     """By msgspec itself they end the process, at one of these kinds or another."""
     ended = subprocess.run([sys.executable, "-c", AT_ONCE.replace("HOW", how)], check=False, cwd=CHECKOUT)
@@ -75,24 +67,6 @@ def test_nobody_else_lets_msgspec_work_out_a_kind():
     assert found == [], "take replay/core/decoding.py"
 
 
-@pytest.mark.parametrize(
-    ("whole", "part", "same", "holds"),
-    [
-        (1, 1.0, True, True),
-        (True, 1, False, False),
-        (False, 0, False, False),
-        (None, None, True, True),
-        (None, False, False, False),
-        ("1", 1, False, False),
-        ([1, [2]], [1, [2]], True, True),
-        ([1, 2], [1], False, False),
-        ([True], [1], False, False),
-        ({"a": 1, "b": {"c": 2}}, {"b": {"c": 2}, "a": 1}, True, True),
-        ({"a": 1, "b": {"c": 2, "d": 3}}, {"b": {"c": 2}}, False, True),
-        ({"a": None}, {}, False, True),
-        ({}, {"a": None}, False, False),
-        ({}, [], False, False),
-    ],
-)
+@from_table
 def test_values_are_the_same_or_hold_another_as_json_has_them(whole, part, same, holds):
     assert (same_json(whole, part), holds_json(whole, part)) == (same, holds)

@@ -26,6 +26,7 @@ from replay.core.history import (
     with_recorded_context,
 )
 from replay.core.message import Message
+from tests.data_tables import from_table
 
 EXCHANGES = st.builds(
     Exchange,
@@ -72,21 +73,10 @@ def test_of_the_present_session_all_is_shown_and_nothing_from_before(history, se
     assert not before or before[-1].session != session
 
 
-@pytest.mark.parametrize(
-    ("view", "said"),
-    [
-        (HistoryView(last=5), None),
-        (HistoryView(last=4), "exchange 1"),
-        (HistoryView(last=2), "exchanges 1 to 3"),
-        (HistoryView(last=0), "exchanges 1 to 5"),
-        (HistoryView(user_only=True), "answers"),
-        (HistoryView(last=2, user_only=True), "exchanges 1 to 3, answers"),
-        (HistoryView(last=0, user_only=True), "exchanges 1 to 5"),
-    ],
-)
+@from_table
 def test_what_was_cut_is_named(view, said):
     history = tuple(Exchange(question=f"q{n}", answer=f"a{n}") for n in range(5))
-    assert view.apply(history)[1] == said
+    assert HistoryView(**view).apply(history)[1] == said
 
 
 def test_a_cut_in_other_words_is_not_ours_to_read():

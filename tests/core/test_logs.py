@@ -8,12 +8,9 @@ import json
 import logging
 import os
 import sqlite3
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-import yaml
 
 from replay.core import logs
 from replay.core.asking.retries import RetryPolicy
@@ -24,8 +21,9 @@ from replay.core.safety import redaction as known_secrets
 from replay.coreference.reading.resolver import Document
 from replay.coreference.service.service import CoreferenceService, ResolverChoice
 from replay.policies.recorded import GoldPolicy
-from tests.cli.command import replay_cli, replay_process
+from tests.cli.command import replay_cli
 from tests.data_tables import from_table
+from tests.reliability.programs import write_scenario as written
 from tests.samples import Fake, play
 
 
@@ -41,19 +39,8 @@ def lines_of(path: Path) -> list[dict]:
 
 
 def write_scenario(folder: Path, **changes) -> None:
-    talks = [
-        {"id": f"talk{n}", "turns": [{"question": f"Who sang {n}-{depth}?"} for depth in (1, 2)]}
-        for n in (1, 2)
-    ]
-    (folder / "talks.jsonl").write_text("".join(json.dumps(talk) + "\n" for talk in talks))
-    facts = {
-        "name": "try",
-        "data": {"path": "talks.jsonl"},
-        "systems": [{"name": "echo", "adapter": "scripted", "settings": {"answers": ["One.", "Two."]}}],
-        "policies": ["pred"],
-        "drift": {"nlp_workers": 0},
-    }
-    (folder / "scenario.yaml").write_text(yaml.safe_dump({**facts, **changes}))
+    system = {"name": "echo", "adapter": "scripted", "settings": {"answers": ["One.", "Two."]}}
+    written(folder, talks=2, turns=2, systems=[system], policies=["pred"], **changes)
 
 
 def test_a_runs_log_names_every_ask_by_run_conversation_turn_and_attempt(tmp_path):
@@ -68,7 +55,7 @@ def test_a_runs_log_names_every_ask_by_run_conversation_turn_and_attempt(tmp_pat
     [run] = {line["run"] for line in told}
     assert (tmp_path / "runs" / run / "run.db").is_file()
     sent = [(s["conversation"], s["turn"], s["attempt"]) for s in told if s["event"] == "ask sent"]
-    assert sorted(sent) == [(f"talk{n}", turn, 1) for n in (1, 2) for turn in (1, 2)]
+    assert sorted(sent) == [(f"talk{n}", turn, 1) for n in (0, 1) for turn in (1, 2)]
     answered = [line for line in told if line["event"] == "ask answered"]
     assert len(answered) == 4
     assert all(line["latency_s"] >= 0 and line["system"] == "echo" for line in answered)
@@ -97,7 +84,7 @@ def test_a_log_that_cannot_be_written_is_one_message_before_anything_is_asked(op
 def test_worker_processes_log_to_the_same_file_under_the_same_run(tmp_path):
     load = {"profile": "closed", "concurrency": 4, "workers": 2, "conversations": 8}
     write_scenario(tmp_path, load=load)
-    done = replay_process("--log-level", "debug", "--log-file", "log", "run", "scenario.yaml", cwd=tmp_path)
+    done = replay_cli("--log-level", "debug", "--log-file", "log", "run", "scenario.yaml", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     told = lines_of(tmp_path / "log")
     assert len({line["run"] for line in told}) == 1
@@ -216,12 +203,5 @@ def test_the_variables_by_which_processes_hand_the_log_on_are_not_left_to_strang
     """A file that is named by hand in the environment of a run logs nothing: it is no setting."""
     write_scenario(tmp_path)
     environment = {**os.environ, "CONVREPLAY_LOG_FILE": "log", "CONVREPLAY_LOG_LEVEL": "debug"}
-    subprocess.run(
-        [sys.executable, "-m", "replay", "run", "scenario.yaml"],
-        cwd=tmp_path,
-        env=environment,
-        check=True,
-        capture_output=True,
-        timeout=60,
-    )
+    assert replay_cli("run", "scenario.yaml", cwd=tmp_path, env=environment).returncode == 0
     assert not (tmp_path / "log").exists()

@@ -9,6 +9,7 @@ from contextlib import redirect_stderr, redirect_stdout
 import pytest
 
 from replay.core.terminal import GuardedStream, escape_unprintable, guard_streams, on_one_line, visible_json
+from tests.data_tables import from_table
 
 
 @pytest.mark.parametrize(
@@ -34,13 +35,7 @@ def test_what_cannot_be_seen_or_is_obeyed_is_written_out(hidden, shown):
     assert escape_unprintable(hidden) == shown
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        *("café naïve", "東京\u3000都", "1\u00a0000\u202f%", "\u2764\ufe0f", "\\x1b", ""),
-        *("std::vector", "http://[::1]:80", "a :: b", "## Heading", "#[1]", "tests/a.py::test_errors"),
-    ],
-)
+@from_table
 def test_what_can_be_seen_stays(text):
     assert escape_unprintable(text) == text
 

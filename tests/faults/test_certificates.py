@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import sys
 
@@ -11,6 +10,7 @@ from replay.results.run import Run, newest_run
 from tests.faults.dialects import DIALECTS
 from tests.faults.fault_server import playing_faults, reply
 from tests.faults.table import ANSWER, FAULTS
+from tests.reliability.programs import write_scenario
 from tests.waiting import PATIENCE_S
 
 (FAULT,) = [fault for fault in FAULTS if fault.where == "wrong name"]
@@ -18,9 +18,6 @@ from tests.waiting import PATIENCE_S
 
 async def test_a_trusted_certificate_counts_for_its_own_host_and_for_no_other(certificate, tmp_path):
     dialect = DIALECTS[0]
-    (tmp_path / "talk.jsonl").write_text(
-        json.dumps({"id": "talk", "turns": [{"question": "Who?", "gold_answer": "Mira."}]}) + "\n"
-    )
     async with playing_faults([reply(dialect.answer(ANSWER))], tls=certificate.server) as server:
         port = server.address.rpartition(":")[2]
         systems = [
@@ -31,16 +28,9 @@ async def test_a_trusted_certificate_counts_for_its_own_host_and_for_no_other(ce
             }
             for host in ("localhost", "127.0.0.1")
         ]
-        scenario = {
-            "name": "tls",
-            "data": {"path": "talk.jsonl"},
-            "systems": systems,
-            "policies": ["gold"],
-            "drift": {"nlp_workers": 0},
-        }
-        (tmp_path / "tls.yaml").write_text(json.dumps(scenario))
+        write_scenario(tmp_path, talks=1, turns=1, systems=systems)
         process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "replay", "run", "tls.yaml",
+            sys.executable, "-m", "replay", "run", "scenario.yaml",
             cwd=tmp_path, env={**os.environ, "SSL_CERT_FILE": str(certificate.path)},
             stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE,
         )  # fmt: skip

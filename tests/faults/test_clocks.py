@@ -71,7 +71,7 @@ async def test_without_a_date_in_the_reply_a_wrong_clock_costs_a_retry_at_most(
     assert (seen.pauses_s, seen.records[0].outcome) == (pauses_s, outcome)
 
 
-@pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)
+@pytest.mark.parametrize("dialect", [DIALECTS[0], DIALECTS[-1]], ids=lambda dialect: dialect.name)
 async def test_times_and_deadlines_do_not_follow_the_wall_clock(dialect, monkeypatch):
     jumps = cycle([0.0, 1e9, -1e9, 86_400.0])
     real = time.time

@@ -146,7 +146,7 @@ async def test_a_used_connection_may_be_closed_while_it_is_asked_and_no_kept_his
         assert seen.errors == []
 
 
-@pytest.mark.parametrize("name", ["openai", "http session", "anthropic stream"])
+@pytest.mark.parametrize("name", ["openai", "anthropic stream"])
 async def test_a_pause_that_is_asked_for_beyond_the_budget_is_not_waited_for(name):
     busy = reply(b"{}", "429 Too Many Requests", more="Retry-After: 3600\r\n")
     async with playing_faults([busy]) as server:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -65,18 +64,6 @@ async def replaying(
         with suppress(ProcessLookupError):
             process.kill()
         await process.wait()
-
-
-@asynccontextmanager
-async def serving(*arguments: str, folder: Path) -> AsyncIterator[str]:
-    """The address of ``replay serve ARGUMENTS``, a process of its own."""
-    async with replaying("serve", *arguments, "--no-token", "--port", "0", folder=folder) as command:
-        assert command.process.stdout is not None
-        async with asyncio.timeout(PATIENCE_S):
-            line = (await command.process.stdout.readline()).decode()
-        found = re.search(r"http://127\.0\.0\.1:\d+", line)
-        assert found, line
-        yield found[0]
 
 
 def workers_of_this_process() -> list[int]:

@@ -11,19 +11,6 @@ from replay.core.errors import InputError, ScenarioError
 from tests.load.scenes import Body, Server, level_events, play, play_at, reply, talk
 
 
-async def test_so_many_users_are_busy_and_never_more(tmp_path):
-    """Nobody is answered before all four have asked: with fewer at a time this would never end."""
-    all_there = asyncio.Barrier(4)
-
-    async def together(body: Body, writer: asyncio.StreamWriter) -> None:
-        await all_there.wait()
-        await reply(body, writer)
-
-    server = Server(together)
-    await play_at(server, tmp_path, {"concurrency": 4, "turns": 60}, talks=[talk("a", 1)])
-    assert (server.most, server.answered) == (4, 60)
-
-
 async def test_the_next_turn_follows_the_systems_own_answer(tmp_path):
     async def counting(body: Body, writer: asyncio.StreamWriter) -> None:
         await reply(body, writer, f"answer {len(server.asked)}")
@@ -61,14 +48,6 @@ async def test_each_conversation_is_played_with_each_system_under_each_policy(tm
     }
 
 
-@pytest.mark.parametrize("users", [1, 8])
-async def test_turns_asked_are_never_more_than_asked_for(tmp_path, users):
-    server = Server()
-    run = await play_at(server, tmp_path, {"concurrency": users, "turns": 25})
-    assert len(server.asked) == 25
-    assert run.outcomes() == {"answered": 25}
-
-
 async def test_conversations_that_the_end_of_a_level_cuts_are_counted(tmp_path):
     """Whoever begins before the end, after which the first answers come."""
     over = asyncio.Event()
@@ -85,19 +64,6 @@ async def test_conversations_that_the_end_of_a_level_cuts_are_counted(tmp_path):
     assert len(run.records()) == len(server.asked), "each ask under way was waited for"
 
 
-async def test_the_warm_up_is_played_and_not_measured(tmp_path):
-    run = await play(
-        tmp_path, {"concurrency": 2, "warmup_s": 0.2, "duration_s": 0.2}, settings={"delay_s": 0.01}
-    )
-    (level,) = run.load_summary(resamples=0).levels
-    due = [record.timing.scheduled_s for record in run.records()]
-    begin, end = level.played.measured_from_s, level.played.measured_to_s
-    assert level.warm_up_turns == sum(at < begin for at in due)
-    assert level.total.turns == sum(begin <= at < end for at in due)
-    assert level.warm_up_turns + level.total.turns == len(due)
-    assert (min(due) < begin, end - begin) == (True, pytest.approx(0.2))
-
-
 async def test_intervals_resample_the_datas_conversations_not_their_repetitions(tmp_path):
     """A hundred plays of two conversations are two witnesses, not a hundred."""
     talks = [talk("a", 1), talk("b", 1)]
@@ -112,18 +78,6 @@ async def test_intervals_resample_the_datas_conversations_not_their_repetitions(
     score = summary.levels[0].groups[0].total.scores["em"]
     assert score.value == pytest.approx(0.5)
     assert (score.low, score.high) == (pytest.approx(0, abs=0.01), pytest.approx(1, abs=0.01))
-
-
-async def test_the_same_seed_draws_the_same_conversations(tmp_path):
-    async def drawn(folder, seed):
-        folder.mkdir()
-        run = await play(folder, {"concurrency": 1, "conversations": 20, "order": "sample"}, seed=seed)
-        in_order = sorted((r for r in run.records() if r.depth == 1), key=lambda r: r.timing.scheduled_s)
-        return [r.conversation for r in in_order]
-
-    first = await drawn(tmp_path / "1", 5)
-    assert await drawn(tmp_path / "2", 5) == first
-    assert await drawn(tmp_path / "3", 6) != first
 
 
 async def test_recorded_think_times_that_are_missing_stop_a_run_before_anything_is_asked(tmp_path):

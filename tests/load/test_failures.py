@@ -43,36 +43,6 @@ async def test_streams_that_are_cut_are_not_taken_for_those_that_are_whole(tmp_p
     assert level.total.ttft.count == 40
 
 
-async def test_a_stream_that_drips_shows_every_token_and_is_given_up_at_the_deadline(tmp_path):
-    async def drip(body: Body, writer: asyncio.StreamWriter) -> None:
-        many = 6 if len(server.asked) % 2 else 1000
-        writer.write(STREAM)
-        for number in range(many):
-            writer.write(chunk(delta(f"{number} ")))
-            await writer.drain()
-            await takes(0.03)
-        writer.write(chunk(delta(None, "stop")) + END)
-        await writer.drain()
-
-    server = Server(drip)
-    run = await play_at(
-        server,
-        tmp_path,
-        {"concurrency": 4, "turns": 4},
-        talks=ONE,
-        settings={"stream": True},
-        play={"timeout_s": 2},
-    )
-    by_outcome = {name: [r for r in run.records() if r.outcome == name] for name in run.outcomes()}
-    assert by_outcome.keys() == {"answered", "timed-out"}
-    for record in by_outcome["answered"]:
-        assert len(record.timing.token_gaps_100us) == 5
-        assert sum(record.timing.token_gaps_100us) * 1e-4 >= 0.14
-        assert record.timing.ttft_s < record.timing.latency_s - 0.1
-    for record in by_outcome["timed-out"]:
-        assert record.timing.latency_s >= 2
-
-
 async def test_usage_that_comes_late_takes_no_time_of_a_token(tmp_path):
     """Ten tokens and, 0.2 s behind them, their count and the end."""
 

@@ -9,6 +9,7 @@ import yaml
 
 from replay.core.errors import InputError, ScenarioError
 from replay.runs.launch import run_async
+from tests.data_tables import from_table
 from tests.load.scenes import NOWHERE, scenario
 
 
@@ -66,32 +67,7 @@ ANTHROPIC = {"adapter": "anthropic", "settings": {"model": "m"}}
 HTTP = {"url": "http://127.0.0.1:9/", "answer": "a"}
 
 
-@pytest.mark.parametrize(
-    ("host", "more"),
-    [
-        ("api.anthropic.com", {"systems": [{"name": "s", **ANTHROPIC}]}),
-        ("api.anthropic.com", {"judges": [{"correctness": ANTHROPIC}]}),
-        ("api.anthropic.com", {"judges": [{"correctness": {"voters": [ANTHROPIC]}}]}),
-        ("api.anthropic.com", {"policies": [{"rewrite": {"rewriter": {"llm": ANTHROPIC}}}]}),
-        ("api.anthropic.com", {"policies": [{"augment": {"rewriter": {"llm": ANTHROPIC}}}]}),
-        ("api.anthropic.com", {"drift": {"resolver": "llm", "settings": ANTHROPIC}}),
-        (
-            "192.0.2.7",
-            {
-                "oauth2": {
-                    "token_url": "https://192.0.2.7/token",
-                    "client_id_env": "HOME",
-                    "client_secret_env": "HOME",
-                }
-            },
-        ),
-        ("192.0.2.7", {"poll": {"url": "https://192.0.2.7/{{submitted.id}}", "until": "done"}}),
-        ("192.0.2.7", {"poll": {"result_url": "https://192.0.2.7/{{submitted.id}}", "until": "done"}}),
-        ("192.0.2.7", {"open": {"url": "https://192.0.2.7/"}, "session_id": "id"}),
-        ("192.0.2.7", {"close": {"url": "https://192.0.2.7/"}, "session_id": "id"}),
-        ("192.0.2.7", {"adapter": "own.py:Own"}),
-    ],
-)
+@from_table
 async def test_every_host_that_a_load_run_reaches_is_asked_for(tmp_path, never_reached, host, more):
     """By default addresses, by judges, rewriters and resolvers, and by requests beside the questions."""
     (tmp_path / "own.py").write_text(

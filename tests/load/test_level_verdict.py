@@ -14,25 +14,17 @@ from replay.scorers.retrieval import hit_rate_scorer
 from replay.statistics import score_column
 from replay.store.rows import StoredTally
 from replay.store.store import RunStore
+from tests.scorers.turns import turn
 
 LEVEL = Level(index=0, value=2.0, is_open=False, start_s=0.0, duration_s=10.0)
 RESULT = {"measured_from_s": 0.0, "measured_to_s": 10.0}
 
 
 def record(number: int, *passages: str) -> TurnRecord:
-    return TurnRecord(
-        system="s",
-        policy="pred",
+    return turn(
+        "Mira.",
+        "Mira.",
         conversation=f"c{number}",
-        depth=1,
-        turn="1",
-        recorded="Who?",
-        asked="Who?",
-        edit="kept",
-        drift=None,
-        outcome="answered",
-        answer="Mira.",
-        gold_answers=("Mira.",),
         gold_passages=("p1",),
         passages=tuple(Passage(id=name, text="") for name in passages),
         timing=Timing(scheduled_s=number, sent_s=number, done_s=number + 0.5),

@@ -26,18 +26,6 @@ def due(run):
     return {key: at - first for key, at in found.items()}
 
 
-async def test_conversations_arrive_as_recorded_and_speed_makes_it_faster(tmp_path):
-    run = await trace(tmp_path, "at_s\n100\n100.4\n100.5\n101\n", speed=4)
-    found = due(run)
-    assert {name: at for (name, depth), at in found.items() if depth == 1} == {
-        "a": 0,
-        "b": pytest.approx(0.1),
-        "c": pytest.approx(0.125),
-        "a~2": pytest.approx(0.25),
-    }
-    assert 0.1 <= found["b", 2] <= found["b", 3]
-
-
 async def test_a_named_conversation_is_the_one_that_comes(tmp_path):
     run = await trace(tmp_path, "at_s,conversation\n0,c\n0.01,c\n0.02,\n0.03,c\n")
     assert Counter((r.conversation, r.source) for r in run.records()) == {

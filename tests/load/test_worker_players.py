@@ -18,6 +18,7 @@ from replay.runs.launch import run_async
 from tests.adapters.servers import http
 from tests.load.processes import workers_of_this_process
 from tests.load.scenes import Body, Server, level_events, play, play_at, reply, scenario, talk
+from tests.reliability.test_killed_workers import has_turn_key
 from tests.waiting import PATIENCE_S, takes
 from tests.workers.inside import started_inside
 
@@ -53,7 +54,8 @@ async def test_two_processes_play_what_one_plays(tmp_path):
     assert not workers_of_this_process()
 
 
-async def test_arrivals_of_two_processes_are_those_of_one(tmp_path):
+async def test_arrivals_of_two_processes_are_those_of_one(tmp_path, monkeypatch):
+    started_inside(monkeypatch)
     load = {"profile": "constant", "rate": 80, "conversations": 41, "workers": 2}
     server = Server()
     run = await play_at(server, tmp_path, load, talks=[talk("a", 1)])
@@ -62,7 +64,8 @@ async def test_arrivals_of_two_processes_are_those_of_one(tmp_path):
     assert np.diff(due) == pytest.approx(1 / 80, abs=1e-6)
 
 
-async def test_turns_are_never_more_than_asked_for_and_the_rest_is_tallied(tmp_path):
+async def test_turns_are_never_more_than_asked_for_and_the_rest_is_tallied(tmp_path, monkeypatch):
+    started_inside(monkeypatch)
     server = Server()
     load = {"concurrency": 4, "turns": 51, "keep_turns": 21, "workers": 2}
     run = await play_at(server, tmp_path, load)
@@ -106,20 +109,21 @@ async def test_a_worker_that_is_killed_ends_the_run_with_all_that_was_answered(t
     (level,) = level_events(run)
     assert level["interrupted"]
     assert run.load_summary(resamples=0).levels[0].total.answered == answered
+    assert has_turn_key(run)
     assert not workers_of_this_process()
 
 
-async def test_a_system_that_refuses_our_key_stops_all_workers(tmp_path):
+async def test_a_system_that_refuses_our_key_stops_all_workers(tmp_path, monkeypatch):
     async def no(body: Body, writer: asyncio.StreamWriter) -> None:
         writer.write(http(b'{"error": {"message": "bad key"}}', status="401 Unauthorized"))
         await writer.drain()
 
+    started_inside(monkeypatch)
     server = Server(no)
     async with server.running() as address:
         with pytest.raises(RunStoppedError, match="refused us before it answered anything"):
             await play(tmp_path, {"concurrency": 4, "duration_s": 20, "workers": 2}, address=address)
     assert len(server.asked) <= 8
-    assert not workers_of_this_process()
 
 
 @pytest.mark.parametrize(

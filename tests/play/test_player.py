@@ -154,13 +154,6 @@ async def test_a_fault_of_our_own_is_not_blamed_on_a_plugin():
         await play(Fake("a"), GoldPolicy())
 
 
-async def test_play_goes_on_after_the_records_that_are_there():
-    first = await play(Fake("a", "b", "c"), GoldPolicy())
-    system = Fake("c")
-    rest = await play(system, GoldPolicy(), records=first[:2])
-    assert [(r.depth, r.answer) for r in rest] == [(3, "c")]
-
-
 async def test_own_answers_from_before_a_resume_stand_in_the_history():
     async with detector() as drift:
         policy = PredPolicy(detector=drift)

@@ -20,10 +20,23 @@ from tests.samples import ALICE, SINGER, Fake, conversation, detector, play
 
 ASTRAY = ("It is a song.", "I don't know.", "No idea.", "Nothing.")
 """Answers that name nobody, so that "she" and "her" have nothing left to refer to."""
+RIGHT = tuple(turn.gold_answers[0] for turn in SINGER.turns)
 
 
 def shown(system: Fake) -> list[tuple[Exchange, ...]]:
     return [request.history for request in system.requests]
+
+
+async def played(policy, *, answers=ASTRAY, talk=SINGER, **settings):
+    """The system that was asked under *policy* with drift read by ``ALICE``, and the records."""
+    system = Fake(*answers)
+    async with detector(resolver=ALICE) as drift:
+        return system, await play(system, policy(detector=drift, **settings), talk)
+
+
+def second(records):
+    """What became of the question that has drifted where the first answer names nobody."""
+    return records[1].edit, records[1].asked
 
 
 async def test_gold_shows_gold_answers_and_nothing_else():
@@ -43,9 +56,7 @@ async def test_gold_leaves_out_a_turn_whose_gold_answer_is_unknown():
 
 
 async def test_pred_shows_own_answers_and_keeps_every_question():
-    system = Fake(*ASTRAY)
-    async with detector(resolver=ALICE) as drift:
-        records = await play(system, PredPolicy(detector=drift), SINGER)
+    system, records = await played(PredPolicy)
     assert shown(system)[-1] == tuple(
         Exchange(question=t.question, answer=a) for t, a in zip(SINGER.turns[:-1], ASTRAY, strict=False)
     )
@@ -61,12 +72,10 @@ async def test_pred_can_leave_drift_alone():
 
 
 async def test_rewrite_mends_an_invalid_question_and_keeps_the_rewritten_one_in_the_history():
-    system = Fake(*ASTRAY)
-    async with detector(resolver=ALICE) as drift:
-        records = await play(system, RewritePolicy(detector=drift), SINGER)
-    assert [r.edit for r in records][:2] == ["kept", "rewritten"]
+    system, records = await played(RewritePolicy)
+    assert records[0].edit == "kept"
     assert records[1].recorded == "Where was she born?"
-    assert records[1].asked == "Where was Alice Okafor born?"
+    assert second(records) == ("rewritten", "Where was Alice Okafor born?")
     assert system.requests[2].history[1].question == "Where was Alice Okafor born?"
     evidence, *_ = records[1].drift.mentions
     assert evidence.gold.antecedent == "Alice Okafor"
@@ -75,39 +84,28 @@ async def test_rewrite_mends_an_invalid_question_and_keeps_the_rewritten_one_in_
 
 
 async def test_rewrite_leaves_valid_questions_alone():
-    async with detector(resolver=ALICE) as drift:
-        right = [t.gold_answers[0] for t in SINGER.turns]
-        records = await play(Fake(*right), RewritePolicy(detector=drift), SINGER)
+    _, records = await played(RewritePolicy, answers=RIGHT)
     assert all(r.edit == "kept" and r.drift.valid for r in records)
 
 
-async def test_replace_asks_the_standalone_question_of_the_data():
-    async with detector(resolver=ALICE) as drift:
-        records = await play(Fake(*ASTRAY), ReplacePolicy(detector=drift), SINGER)
-    assert (records[1].edit, records[1].asked) == ("replaced", "Where was the singer Alice Okafor born?")
+async def test_replace_asks_the_standalone_question_of_the_data_or_says_that_there_is_none():
+    _, records = await played(ReplacePolicy)
     assert (records[0].edit, records[0].asked) == ("kept", SINGER.turns[0].question)
-
-
-async def test_replace_says_where_the_data_has_no_standalone_question():
+    assert second(records) == ("replaced", "Where was the singer Alice Okafor born?")
     bare = conversation(*((t.question, t.gold_answers[0]) for t in SINGER.turns), title=SINGER.title)
-    async with detector(resolver=ALICE) as drift:
-        records = await play(Fake(*ASTRAY), ReplacePolicy(detector=drift), bare)
-    assert (records[1].edit, records[1].asked) == ("not-found", "Where was she born?")
+    _, records = await played(ReplacePolicy, talk=bare)
+    assert second(records) == ("not-found", "Where was she born?")
 
 
 async def test_replace_always_needs_no_drift():
-    right = [t.gold_answers[0] for t in SINGER.turns]
-    async with detector(resolver=ALICE) as drift:
-        records = await play(Fake(*right), ReplacePolicy(detector=drift, always=True), SINGER)
+    _, records = await played(ReplacePolicy, answers=RIGHT, always=True)
     assert [r.asked for r in records] == [t.standalone for t in SINGER.turns]
 
 
 async def test_rewrite_always_asks_after_the_own_history_what_augment_asks_after_the_gold_one():
-    right = [t.gold_answers[0] for t in SINGER.turns]
-    async with detector(resolver=ALICE) as drift:
-        rewritten = await play(Fake(*right), RewritePolicy(detector=drift, always=True), SINGER)
-        astray = await play(Fake(*ASTRAY), RewritePolicy(detector=drift, always=True), SINGER)
-        augmented = await play(Fake(*right), AugmentPolicy(detector=drift), SINGER)
+    _, rewritten = await played(RewritePolicy, answers=RIGHT, always=True)
+    _, astray = await played(RewritePolicy, always=True)
+    _, augmented = await played(AugmentPolicy, answers=RIGHT)
     assert [r.asked for r in rewritten] == [r.asked for r in astray] == [r.asked for r in augmented]
     assert [r.edit for r in rewritten][:2] == ["kept", "rewritten"]
     assert all(r.drift.valid for r in rewritten)
@@ -144,9 +142,7 @@ async def test_gold_says_where_the_data_has_no_standalone_question():
 
 
 async def test_filter_does_not_ask_an_invalid_question():
-    system = Fake(*ASTRAY)
-    async with detector(resolver=ALICE) as drift:
-        records = await play(system, FilterPolicy(detector=drift), SINGER)
+    system, records = await played(FilterPolicy)
     skipped = [r for r in records if r.edit == "filtered"]
     assert skipped
     assert all(r.outcome == "skipped" and r.answer is None and r.attempts == 0 for r in skipped)
@@ -156,22 +152,16 @@ async def test_filter_does_not_ask_an_invalid_question():
 
 
 async def test_augment_puts_the_gold_reading_into_every_question():
-    system = Fake(*ASTRAY)
-    async with detector(resolver=ALICE) as drift:
-        records = await play(system, AugmentPolicy(detector=drift), SINGER)
-    assert records[1].edit == "augmented"
-    assert records[1].asked == "Where was Alice Okafor born?"
+    system, records = await played(AugmentPolicy)
+    assert second(records) == ("augmented", "Where was Alice Okafor born?")
     assert system.requests[1].history[0].answer == SINGER.turns[0].gold_answers[0]
 
 
-@pytest.mark.parametrize(
-    ("policy", "history"),
-    [(PredPolicy, "own"), (RewritePolicy, "own"), (ReplacePolicy, "own"), (FilterPolicy, "own")],
-)
-async def test_each_policy_says_whose_answers_it_shows(policy, history):
+@pytest.mark.parametrize("policy", [PredPolicy, RewritePolicy, ReplacePolicy, FilterPolicy])
+async def test_each_policy_says_whose_answers_it_shows(policy):
     async with detector(window=3) as drift:
         made = policy(detector=drift)
-        assert made.history == history
+        assert made.history == "own"
         assert "window:3" in made.signature
         assert "coref:embedded" in made.signature
     assert GoldPolicy().history == "gold"
@@ -202,35 +192,28 @@ class Loud:
 
 
 async def test_rewrite_always_leaves_a_question_that_the_resolver_cannot_read():
-    async with detector(resolver=ALICE) as drift:
-        always = RewritePolicy(detector=drift, rewriter=Loud(), always=True)
-        unread = await play(Fake(*ASTRAY), always, GERMAN)
-        read = await play(Fake(*ASTRAY), always, SINGER)
+    _, unread = await played(RewritePolicy, talk=GERMAN, rewriter=Loud(), always=True)
+    _, read = await played(RewritePolicy, rewriter=Loud(), always=True)
     assert [(r.asked, r.edit) for r in unread] == [(turn.question, "kept") for turn in GERMAN.turns]
     assert {r.edit for r in read} == {"rewritten"}
 
 
 @pytest.mark.parametrize("policy", [RewritePolicy, AugmentPolicy])
 async def test_a_question_that_cannot_be_judged_is_not_given_to_a_rewriter(policy):
-    async with detector(resolver=ALICE) as drift:
-        records = await play(Fake(*ASTRAY), policy(detector=drift, rewriter=Loud()), GERMAN)
+    _, records = await played(policy, talk=GERMAN, rewriter=Loud())
     assert {r.edit for r in records} == {"kept"}
 
 
 async def test_replace_always_replaces_what_cannot_be_judged():
     turns = tuple(replace(turn, standalone="Wo wurde Alice Okafor geboren?") for turn in GERMAN.turns)
-    async with detector(resolver=ALICE) as drift:
-        policy = ReplacePolicy(detector=drift, always=True)
-        records = await play(Fake(*ASTRAY), policy, replace(GERMAN, turns=turns))
+    _, records = await played(ReplacePolicy, talk=replace(GERMAN, turns=turns), always=True)
     assert {(r.edit, r.drift.valid) for r in records} == {("replaced", None)}
 
 
 async def test_a_prefix_is_put_before_any_language_and_both_before_none():
-    async with detector(resolver=ALICE) as drift:
-        asked = {
-            mode: (await play(Fake(*ASTRAY), AugmentPolicy(detector=drift, mode=mode), GERMAN))[1].asked
-            for mode in ("prefix", "both")
-        }
+    asked = {
+        mode: (await played(AugmentPolicy, talk=GERMAN, mode=mode))[1][1].asked for mode in ("prefix", "both")
+    }
     assert asked == {
         "prefix": "Alice Okafor sang es. Wo wurde sie geboren?",
         "both": "Wo wurde sie geboren?",

@@ -12,6 +12,7 @@ from replay.core.errors import ScenarioError
 from replay.policies.simulated_user import SimulatePolicy, simulate_policy
 from replay.testing import failure
 from replay.users.user import ATTEMPTS, Wording
+from tests.data_tables import from_table
 from tests.samples import Fake, play
 
 GOAL = UserGoal(
@@ -100,22 +101,7 @@ async def test_the_opener_is_said_word_for_word_and_stays_in_the_history():
     assert system.requests[1].history[0].question == "Hi there!"
 
 
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("REACHED", "nothing was answered yet"),
-        ("  ", "empty"),
-        ("User: my money back!", "role's name"),
-        ("<think>Begin.</think> My money back!", "thoughts or markup"),
-        ("How can I help you today?", "what the system would say"),
-        ("It's about order 90871.", "nobody has said"),
-        ("Write to bob@y.org.", "nobody has said"),
-        ("My money back, bye!", "ends the conversation"),
-        ("GOAL REACHED, thanks", "among other words"),
-        ("I'm Ann Holt of ann@x.org, box 7781, my money back!", "more than is asked for"),
-        ("word " * 61, "60 are the most"),
-    ],
-)
+@from_table
 async def test_what_can_not_be_said_is_worded_again(text, reason):
     user = Talking(text, ASKS, "REACHED")
     turns, _ = await played(Fake(DONE), user)
@@ -197,20 +183,7 @@ async def test_a_system_that_keeps_the_history_and_one_that_is_shown_a_part_of_i
     assert [len(request.history) for request in system.requests] == [0, 1, 1]
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({}, "simulate needs a user with a model, as in user: {llm: {adapter: openai"),
-        (
-            {"user": "rules"},
-            'the user "rules" has words for recorded questions alone and can\'t talk from a goal',
-        ),
-        ({"user": {"llm": {}}}, "adapter"),
-        ({"user": {"llm": {"adapter": "scripted", "persona": "gone.txt"}}}, 'the persona file "'),
-        ({"user": {"llm": {"adapter": "scripted", "goal_prompt": "gone.txt"}}}, 'the prompt file "'),
-        ({"user": {"llm": {"adapter": "scripted"}}, "turns": 0}, "turns: 0 is not a positive whole number"),
-    ],
-)
+@from_table
 def test_what_can_not_simulate_is_told_in_a_sentence(tmp_path, settings, message):
     with pytest.raises((ScenarioError, ValueError)) as caught:
         simulate_policy(folder=Path(tmp_path), **settings)

@@ -169,11 +169,6 @@ def changed_texts():
 
 CHANGES = {
     "reversed": (BEFORE[::-1], None),
-    "prepended": (
-        [talk("new1"), talk("new2"), *BEFORE],
-        '2 conversations are new ("new1", "new2")',
-    ),
-    "appended": ([*BEFORE, talk("new")], '1 conversation is new ("new")'),
     "half gone": (BEFORE[: TALKS // 2], '18 conversations are gone ("talk18", "talk19", "talk20", ...)'),
     "other texts": (
         changed_texts(),

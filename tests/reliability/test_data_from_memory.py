@@ -5,11 +5,9 @@ from __future__ import annotations
 import pytest
 
 import replay
-from replay.core.errors import ReplayError, RunError
+from replay.core.errors import ReplayError
 from replay.results.run import newest_run
 from replay.runs.launch import resume_async, run_async
-from tests.cli.command import replay_cli
-from tests.reliability.test_changed_data import BEFORE, changed_texts, write
 
 
 def conversation(name, *questions):
@@ -72,25 +70,3 @@ class Listener:
 
     def played(self, play):
         pass
-
-
-async def test_a_killed_load_run_keeps_what_it_read_and_is_not_resumed(tmp_path):
-    load = {"profile": "closed", "concurrency": 2, "conversations": 4}
-    write(tmp_path / "talks.jsonl", BEFORE[:2])
-    content = {
-        "name": "load",
-        "data": {"path": str(tmp_path / "talks.jsonl")},
-        "systems": [{"name": "s", "adapter": "scripted"}],
-        "policies": ["gold"],
-        "drift": {"nlp_workers": 0},
-        "load": load,
-    }
-    run = await run_async(content, runs=tmp_path / "runs")
-    write(tmp_path / "talks.jsonl", changed_texts())
-    with pytest.raises(RunError, match="load run"):
-        await resume_async(run.folder, with_new_data=True)
-    assert [one.turns[0].question for one in run.conversations()] == [
-        "Who sang talk0-1?",
-        "Who sang talk1-1?",
-    ]
-    assert replay_cli("score", run.folder, "--scorer", "f1", cwd=tmp_path).returncode == 0

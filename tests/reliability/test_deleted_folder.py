@@ -14,6 +14,7 @@ from replay.results.run import Run
 from tests.adapters.servers import answering, completion, in_a_thread
 from tests.cli.command import replay_cli
 from tests.reliability.programs import only_run, write_scenario
+from tests.workers.inside import started_inside
 
 TALKS, TURNS = 40, 3
 GONE_AT = 4
@@ -57,7 +58,8 @@ def played(folder: Path, go_away: Callable[[], object], **play: object) -> Itera
     ],
     ids=["one process", "several processes", "load", "load from several processes"],
 )
-def test_a_run_without_its_folder_stops_and_says_why(tmp_path, play):
+def test_a_run_without_its_folder_stops_and_says_why(tmp_path, play, monkeypatch):
+    started_inside(monkeypatch)
     runs = tmp_path / "runs"
     with played(tmp_path, lambda: shutil.rmtree(runs), **play) as (server, said):
         assert "was deleted or moved while it was written" in said

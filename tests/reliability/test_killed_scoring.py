@@ -10,7 +10,7 @@ import pytest
 
 from replay.results.run import Run
 from tests.cli.command import replay_cli, replay_process
-from tests.reliability.programs import only_run, small_disk, write_scenario
+from tests.reliability.programs import only_run, write_scenario
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="kills a process by signal, mounts a file system")
 
@@ -59,22 +59,3 @@ def test_killed_half_way_a_scoring_leaves_every_earlier_score(tmp_path):
     (tmp_path / "go").unlink()
     assert replay_process("score", run, cwd=tmp_path).returncode == 0
     assert scores(run) == before
-
-
-@pytest.mark.long
-def test_a_disk_that_is_full_while_a_run_is_scored_leaves_every_earlier_score(tmp_path):
-    scenario = write_scenario(tmp_path, talks=400, turns=5)
-    with small_disk(tmp_path / "disk", "32m") as disk:
-        done = replay_process("run", scenario, "--runs", disk / "runs", cwd=tmp_path)
-        assert done.returncode == 0, done.stderr
-        run = only_run(disk / "runs")
-        before = scores(run)
-        left = os.statvfs(disk)
-        (disk / "other").write_bytes(bytes(max(0, left.f_bavail * left.f_frsize - 200_000)))
-        done = replay_process("score", run, "--scorer", "em", "--scorer", "rouge_l", cwd=tmp_path)
-        assert done.returncode == 2
-        assert "can't be written" in done.stderr
-        assert scores(run) == before
-        (disk / "other").unlink()
-        done = replay_process("score", run, "--scorer", "em", cwd=tmp_path)
-        assert done.returncode == 0, done.stderr

@@ -64,20 +64,16 @@ def test_a_killed_coreference_worker_is_replaced_and_the_run_ends_as_if_nothing_
         "adapter": "scripted",
         "settings": {"delay_s": 0.02, "answers": ["She did."] * 5},
     }
-    write_scenario(
-        tmp_path, talks=6, turns=5, systems=[system], policies=["rewrite"], drift={"nlp_workers": 1}
-    )
+    changes = {"talks": 6, "turns": 5, "systems": [system], "policies": ["rewrite"]}
+    write_scenario(tmp_path, **changes)
     whole = replay_cli("run", "scenario.yaml", "--runs", "undisturbed", cwd=tmp_path)
     assert whole.returncode == 0, whole.stderr
+    write_scenario(tmp_path, **changes, drift={"nlp_workers": 1})
     process = started(tmp_path, "run", "scenario.yaml")
     try:
-        killed = []
-        for after in (1, 15):
-            until_in(process, lambda after=after: turns(tmp_path) >= after)
-            (worker,) = until_in(process, lambda: children(process.pid, "popen_loky"))
-            assert worker not in killed
-            os.kill(worker, signal.SIGKILL)
-            killed.append(worker)
+        until_in(process, lambda: turns(tmp_path) >= 5)
+        (worker,) = until_in(process, lambda: children(process.pid, "popen_loky"))
+        os.kill(worker, signal.SIGKILL)
         _, told = process.communicate(timeout=PATIENCE_S)
     finally:
         process.kill()
@@ -89,30 +85,6 @@ def test_a_killed_coreference_worker_is_replaced_and_the_run_ends_as_if_nothing_
 
 def contents(run: Run) -> list:
     return [(r.conversation, r.depth, r.asked, r.answer, r.edit, r.drift, r.outcome) for r in run.records()]
-
-
-def test_a_killed_load_worker_ends_the_run_with_a_clear_error_and_what_was_answered_is_kept(tmp_path):
-    system = {"name": "echo", "adapter": "scripted", "settings": {"delay_s": 0.01}}
-    write_scenario(tmp_path, systems=[system], policies=["pred"])
-    options = ["--concurrency", "4", "--duration", "60", "--workers", "2"]
-    process = started(tmp_path, "stress", "scenario.yaml", *options)
-    try:
-        until_in(process, lambda: turns(tmp_path) >= 50)
-        workers = children(process.pid, "replay.workers.worker_main")
-        assert len(workers) == 2
-        kept = turns(tmp_path)
-        os.kill(workers[0], signal.SIGKILL)
-        _, told = process.communicate(timeout=PATIENCE_S)
-    finally:
-        process.kill()
-        process.communicate()
-    assert process.returncode == 1
-    assert "of the load ended before it was done" in told
-    assert "Traceback" not in told
-    run = Run(only_run(tmp_path / "runs"))
-    assert run.outcomes()["answered"] >= kept
-    assert has_turn_key(run)
-    assert replay_cli("report", run.folder, "--resamples", "0", cwd=tmp_path).returncode == 0
 
 
 def has_turn_key(run: Run) -> bool:

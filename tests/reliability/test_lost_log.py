@@ -59,12 +59,6 @@ def let_it_answer(run):
         connection.execute("UPDATE run SET value = replace(value, 'hang', 'refused') WHERE key = 'scenario'")
 
 
-def test_a_log_that_is_there_has_nothing_lost(killed):
-    assert (killed / "run.db-wal").stat().st_size > 0
-    assert remarks(killed) == ()
-    assert len(Run(killed).records()) == 4 * TURNS
-
-
 @pytest.mark.parametrize("attack", ["deleted", pytest.param("cut", marks=pytest.mark.long)])
 def test_a_log_that_was_deleted_or_cut_is_noticed_and_its_turns_are_asked_again(killed, attack):
     log = killed / "run.db-wal"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from replay.core.disk_cache import DiskCache
-from tests.cli.command import replay_cli, replay_process
+from tests.cli.command import replay_cli
 from tests.reliability.programs import only_run, read_only, write_scenario
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="permissions and mounts of POSIX")
@@ -99,7 +99,7 @@ def test_evalconvqa_files_that_can_t_be_written_are_named(folder, tmp_path):
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
 @pytest.mark.parametrize("verb", [["export", "--format", "csv", "--out"], ["report", "--html"]])
 def test_an_output_on_a_full_disk_is_named_with_the_reason(folder, verb):
-    refused(replay_process(*verb, "/dev/full", cwd=folder), "/dev/full", "No space left on device")
+    refused(replay_cli(*verb, "/dev/full", cwd=folder), "/dev/full", "No space left on device")
 
 
 def test_a_read_only_cache_is_read_and_stops_nobody(tmp_path):

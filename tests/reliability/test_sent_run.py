@@ -33,7 +33,7 @@ def changed(run, sql):
         connection.executescript(sql)
 
 
-@pytest.mark.parametrize("depth", [2**62, 10**9, 0, -5])
+@pytest.mark.parametrize("depth", [2**62, -5])
 @pytest.mark.parametrize("look", LOOKS, ids=" ".join)
 def test_a_depth_that_no_conversation_has_is_no_bug(made, depth, look):
     """Whatever a verb can't do without is refused, in words; a bug would come out of the call."""
@@ -49,7 +49,7 @@ def test_a_depth_that_no_conversation_has_is_no_bug(made, depth, look):
 
 
 @pytest.mark.parametrize("column", ["scheduled_s", "sent_s", "done_s", "started_at"])
-@pytest.mark.parametrize("moment", ["1e308", "-1e308", "9e999", "1e18", "-1"])
+@pytest.mark.parametrize("moment", ["-1e308", "9e999"])
 def test_a_moment_that_no_run_has_is_no_bug(made, column, moment):
     where = "rowid = (SELECT max(rowid) FROM turn)"
     with closing(sqlite3.connect(made / "run.db")) as connection:

@@ -11,7 +11,7 @@ import pytest
 
 from replay.results.run import Run
 from replay.store.database import lock_run, unlock_run
-from tests.cli.command import replay_cli, replay_process
+from tests.cli.command import replay_cli
 from tests.reliability.programs import begun, only_run, write_scenario
 from tests.waiting import until
 
@@ -68,7 +68,7 @@ def test_a_rerun_of_a_run_that_is_written_is_refused(tmp_path):
     run = only_run(tmp_path / "runs")
     lock = lock_run(run)
     try:
-        done = replay_process("rerun", run, "--only", "depth=1", cwd=tmp_path)
+        done = replay_cli("rerun", run, "--only", "depth=1", cwd=tmp_path)
     finally:
         unlock_run(lock)
     assert done.returncode == 2

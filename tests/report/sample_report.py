@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
 from replay.core.record import Timing, TurnRecord
 from replay.scorers.bleu import bleu1
 from replay.scorers.word_overlap import em, f1, rouge_l
@@ -54,10 +58,15 @@ def columns(turns: list[TurnRecord]) -> dict[str, ScoreColumn]:
 
 
 def report(**changes: object) -> Report:
+    return replace(_report(), **changes)  # type: ignore[arg-type]
+
+
+@cache
+def _report() -> Report:
     turns = records()
     scores = columns(turns)
     gaps = policy_gaps(turns, scores)
-    facts = {
+    facts: dict[str, Any] = {
         "table": depth_table(turns, scores, LENGTHS),
         "gaps": tuple(gaps),
         "hidden": hidden_points(gaps, turns, scores),
@@ -65,4 +74,4 @@ def report(**changes: object) -> Report:
         "loop_lag_s": {"extractive": 0.004},
         "signatures": {"rewrite": "policy:rewrite|coref:embedded-1|window:2|convreplay:0.1.0"},
     }
-    return Report(**{**facts, **changes})
+    return Report(**facts)

@@ -14,6 +14,7 @@ from replay.scorers.word_overlap import em, f1
 from replay.statistics.depth_table import depth_table
 from replay.statistics.run_numbers import Report
 from replay.statistics.score_column import score_columns
+from tests.data_tables import from_table
 from tests.scorers.turns import INVALID, NOT_JUDGED, skipped_turn, turn
 
 
@@ -233,18 +234,7 @@ def test_a_whole_sentence_is_cut():
     assert " …”" in why_invalid(drift(one))
 
 
-@pytest.mark.parametrize(
-    ("value", "unit", "shown"),
-    [
-        (0.5234, "share", "52.3"),
-        (None, "share", "–"),
-        (-0.00001, "share", "0.0"),
-        (-0.021, "share", "−2.1"),
-        (0.0004, "s", "0.4 ms"),
-        (3.14159, "", "3.14"),
-        (12345.6, "tokens", "12,346"),
-    ],
-)
+@from_table
 def test_numbers_are_shown_in_their_unit(value, unit, shown):
     assert number(value, unit) == shown
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import warnings
+from functools import cache
 from xml.etree import ElementTree
 
 import pytest
@@ -33,6 +34,7 @@ from replay.statistics.paired import policy_gaps
 from replay.statistics.run_comparison import ScoredRun
 from replay.statistics.run_numbers import Report
 from replay.statistics.score_column import score_columns
+from tests.data_tables import from_table
 from tests.report.sample_report import LENGTHS, columns, records
 
 
@@ -47,8 +49,13 @@ def run(name="run", turns=None, **changes):
     return ScoredRun(name=name, records=turns, scores=scores, signatures={}), report
 
 
+@cache
+def sample():
+    return run()
+
+
 def chosen(*runs, systems=(), policies=()):
-    return choose(runs or [run()], systems, policies)
+    return choose(runs or [sample()], systems, policies)
 
 
 @pytest.fixture(autouse=True)
@@ -172,14 +179,7 @@ def test_more_scores_make_a_matrix_of_those_with_a_value_for_each_turn():
     assert len(matrix.texts) == 4 * 5 / 2
 
 
-@pytest.mark.parametrize(
-    ("metrics", "message"),
-    [
-        (["f1"], "two scores or more"),
-        (["f1", "p95"], "no value for a single turn"),
-        (["f2"], 'no score "f2"'),
-    ],
-)
+@from_table
 def test_what_cannot_agree_is_an_input_error(metrics, message):
     with pytest.raises(InputError, match=message):
         agreement_figure(chosen(), metrics, "column", resamples=0, seed=0)

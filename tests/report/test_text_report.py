@@ -36,6 +36,7 @@ from replay.statistics.paired import DifferenceRow, HiddenPoints, PairedDifferen
 from replay.statistics.repeats import repeat_numbers
 from replay.statistics.run_numbers import Report, WordingAgreement
 from replay.statistics.score_column import ScoreColumn
+from tests.data_tables import from_table
 from tests.report.sample_checks import SAMPLE
 from tests.report.sample_report import report
 from tests.scorers.turns import turn
@@ -253,33 +254,7 @@ def said(gap: float, *, certain: bool = True, **given: float) -> str:
     return sentence
 
 
-@pytest.mark.parametrize(
-    ("gap", "given", "sentence"),
-    [
-        (-0.107, {}, "hides 10.7 points of em."),
-        (
-            -0.107,
-            {"rewrite": 0.06, "replace": 0.08},
-            "hides 10.7 points of em; rewriting gives back 6.0 and people's wording gives back 8.0.",
-        ),
-        (
-            -0.107,
-            {"rewrite": -0.03},
-            "hides 10.7 points of em; rewriting gives back nothing here but costs 3.0 more.",
-        ),
-        (
-            -0.107,
-            {"replace": -0.0001},
-            "hides 10.7 points of em; people's wording gives back nothing here.",
-        ),
-        (
-            0.02,
-            {"rewrite": 0.06},
-            "hides nothing here: em is 2.0 points higher with the system's own.",
-        ),
-        (0, {}, "hides nothing here: em is the same with the system's own."),
-    ],
-)
+@from_table
 def test_the_sentence_says_what_is_hidden_and_given_back(gap, given, sentence):
     left = " What is not given back is wrong answers in the history, or drift that the new words missed"
     left = f"{left} or spoiled." if given and gap < 0 else ""

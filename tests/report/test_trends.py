@@ -138,16 +138,17 @@ def test_one_depth_has_no_bars():
     assert "| 100.0 |" in _totals("+")
 
 
-def test_bars_go_from_the_lowest_to_the_highest():
-    assert sparkline([0, 1, 2, 3, 4, 5, 6, 7], low=0, high=7) == BARS
-
-
-def test_a_missing_value_is_a_gap_and_what_lies_beyond_is_an_end():
-    assert sparkline([None, -5, 5, None, 0.5], low=0, high=1) == " ▁█ ▅"
-
-
-def test_equal_values_are_neither_low_nor_high():
-    assert sparkline([3, 3], low=3, high=3) == "▄▄"
+@pytest.mark.parametrize(
+    ("values", "low", "high", "bars"),
+    [
+        ([0, 1, 2, 3, 4, 5, 6, 7], 0, 7, BARS),
+        ([None, -5, 5, None, 0.5], 0, 1, " ▁█ ▅"),
+        ([3, 3], 3, 3, "▄▄"),
+    ],
+    ids=["from the lowest to the highest", "a gap, and ends for what lies beyond", "neither low nor high"],
+)
+def test_a_value_is_as_high_as_it_lies_between_the_bounds(values, low, high, bars):
+    assert sparkline(values, low=low, high=high) == bars
 
 
 @pytest.mark.parametrize("length", [MOST_BARS, MOST_BARS + 1, 100, 1000])

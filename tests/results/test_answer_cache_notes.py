@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import sqlite3
 import stat
@@ -91,41 +90,11 @@ async def test_a_header_may_choose_the_model_and_so_asks_anew(tmp_path: Path, se
     assert server.asked == {"Who?": 2, "Where?": 2}
 
 
-async def test_a_changed_history_asks_the_turns_after_it_anew(tmp_path: Path, server: ChatServer) -> None:
-    await played(tmp_path, server)
-    other = {**TALK, "turns": [{**TALK["turns"][0], "gold_answers": ["Ben."]}, TALK["turns"][1]]}  # type: ignore[index]
-
-    run = await played(tmp_path, server, talk=other)
-
-    assert [cached for _, _, cached, *_ in facts(run)] == [True, False]
-
-
 async def test_policies_share_what_they_ask_alike(tmp_path: Path, server: ChatServer) -> None:
     """Also at the same time: the first question of a conversation is one request, whoever puts it."""
     await played(tmp_path, server, policies=["gold", {"pred": {"detect": False}}])
 
     assert server.asked == {"Who?": 1, "Where?": 2}
-
-
-async def test_failures_are_not_kept(tmp_path: Path, server: ChatServer) -> None:
-    server.broken.add("Where?")
-    await played(tmp_path, server)
-    server.broken.clear()
-
-    run = await played(tmp_path, server)
-
-    assert [(outcome, cached) for outcome, _, cached, *_ in facts(run)] == [
-        ("answered", True),
-        ("answered", False),
-    ]
-
-
-async def test_a_system_may_be_asked_every_time(tmp_path: Path, server: ChatServer) -> None:
-    for _ in range(2):
-        await played(tmp_path, server, system={"cache": False})
-
-    assert server.asked.total() == 4
-    assert not (tmp_path / "kept").exists()
 
 
 async def test_times_and_money_are_left_out_and_tokens_stay(tmp_path: Path, server: ChatServer) -> None:
@@ -162,15 +131,6 @@ async def test_a_rerun_asks_and_keeps_the_new_answer(tmp_path: Path, server: Cha
     third = await played(tmp_path, server)
     assert [r.answer for r in third.records()] == ["Somebody else.", "Answer to Where?"]
     assert server.asked == {"Who?": 2, "Where?": 1}
-
-
-async def test_two_runs_at_once_share_a_cache(tmp_path: Path, server: ChatServer) -> None:
-    runs = await asyncio.gather(*(played(tmp_path, server) for _ in range(3)))
-
-    assert {r.outcome for run in runs for r in run.records()} == {"answered"}
-    before = server.asked.total()
-    await played(tmp_path, server)
-    assert server.asked.total() == before
 
 
 async def test_the_file_is_its_owners_and_holds_no_key_and_no_question(

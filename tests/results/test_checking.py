@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import math
-import os
-import signal
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,10 +17,12 @@ from replay.core.record import TurnRecord
 from replay.results.comparing import check_assertions
 from replay.results.judging import score
 from replay.results.run import Run
+from replay.scenario.reading import ScenarioFile
 from replay.scorers.checks.check import CheckInput, CheckOutcome
 from replay.scorers.checks.texts import Contains
 from replay.scorers.scorer import Unscored
 from replay.store.store import RunStore
+from tests.scenario.keys import scenario as made
 
 REFUND = {
     "id": "refund",
@@ -43,24 +40,16 @@ ANSWERS = ["Hello  there.", "Your refund is on its way.", "Bye!"]
 
 
 def scenario(
-    folder: Path, *conversations: Any, answers: Any = ANSWERS, faults: Any = (), **changes: Any
-) -> dict[str, Any]:
-    bot = {"answers": answers, "faults": list(faults)}
-    (folder / "talks.jsonl").write_text("".join(json.dumps(one) + "\n" for one in conversations))
-    return {
-        "name": "checked",
-        "data": {"path": str(folder / "talks.jsonl")},
-        "systems": [{"name": "bot", "adapter": "scripted", "settings": bot}],
-        "policies": ["pred"],
-        "scorers": ["latency"],
-        "drift": {"nlp_workers": 0},
-        "play": {"attempts": 1},
-        **changes,
-    }
+    folder: Path, *talks: Any, answers: Any = ANSWERS, faults: Any = (), **changes: Any
+) -> ScenarioFile:
+    """The conversations *talks*, under the policy ``pred`` unless *changes* says otherwise."""
+    system = {"settings": {"answers": answers, "faults": list(faults)}}
+    more = {"policies": ["pred"], "scorers": ["latency"], "play": {"attempts": 1}, **changes}
+    return made(folder, talks=talks, system=system, **more)
 
 
-def played(folder: Path, *conversations: Any, **changes: Any) -> Run:
-    return replay.run(scenario(folder, *conversations, **changes), runs=folder / "runs")
+def played(folder: Path, *talks: Any, **changes: Any) -> Run:
+    return replay.run(scenario(folder, *talks, **changes), runs=folder / "runs")
 
 
 def test_each_check_of_a_run_is_kept_with_what_was_found(tmp_path):
@@ -290,27 +279,3 @@ def test_a_turn_that_is_asked_again_loses_its_checks_and_those_after_it(tmp_path
 async def _replace(store: RunStore, record: TurnRecord) -> None:
     await store.replace(record, "again", and_later=False)
     store.close()
-
-
-KILLED = """
-import os, signal, sys
-from replay.results.judging import score
-from replay.scorers.checks.texts import Contains
-
-look = Contains.look
-Contains.look = lambda self, seen: os.kill(os.getpid(), signal.SIGKILL) if seen.at_end else look(self, seen)
-score(sys.argv[1])
-"""
-
-
-@pytest.mark.long
-@pytest.mark.skipif(os.name != "posix", reason="kills a process by signal")
-def test_a_checking_that_is_killed_leaves_what_was_found_before(tmp_path):
-    run = played(tmp_path, REFUND)
-    before = run.checks(), run.scored()
-    killed = subprocess.run([sys.executable, "-c", KILLED, str(run.folder)], check=False)
-
-    assert killed.returncode == -signal.SIGKILL
-    assert (run.checks(), run.scored()) == before
-    score(run.folder)
-    assert (run.checks(), run.scored()) == before

@@ -17,6 +17,7 @@ from replay.runs.launch import resume_async, run_async
 from replay.store.store import RunStore
 from tests.load.processes import replaying
 from tests.load.scenes import scenario
+from tests.workers.inside import started_inside
 
 RESOLVER = """
 import os, signal
@@ -95,7 +96,8 @@ async def test_verdicts_are_those_that_a_loop_of_ones_own_gets_before_it_asks(tm
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-async def test_each_document_is_read_once_for_all_plays(tmp_path, workers):
+async def test_each_document_is_read_once_for_all_plays(tmp_path, workers, monkeypatch):
+    started_inside(monkeypatch)
     play = {"workers": workers, "repeats": 2}
     run = await run_async(made(tmp_path, policies=["gold", "pred"], play=play), runs=tmp_path / "runs")
 

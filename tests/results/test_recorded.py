@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 import tomllib
 from contextlib import closing
@@ -17,6 +16,8 @@ from replay.results.run import Run
 from replay.results.same_answer import compare_answers
 from replay.runs import launch
 from replay.scenario.sections import RecordedSection
+from tests.data_tables import from_table
+from tests.scenario.keys import scenario
 
 CASES = tomllib.loads((Path(__file__).parent / "recorded_cases.toml").read_text("utf-8"))["case"]
 
@@ -28,21 +29,11 @@ def played(
     folder: Path, turns: list[dict[str, Any]], answers: list[str], *, recorded: Any = SECTION, **changes: Any
 ) -> Run:
     """The run of one conversation in which a system gives *answers* one after the other."""
-    data = {"id": "talk", "turns": turns, **changes.pop("conversation", {})}
-    (folder / "talk.jsonl").write_text(json.dumps(data) + "\n")
-    bot = {"answers": answers, "faults": changes.pop("faults", [])}
-    scenario = {
-        "name": "recorded",
-        "data": {"path": str(folder / "talk.jsonl")},
-        "systems": [{"name": "bot", "adapter": "scripted", "settings": bot}],
-        "policies": ["gold"],
-        "scorers": ["f1"],
-        "drift": {"nlp_workers": 0},
-        "play": {"attempts": 1},
-        **({} if recorded is None else {"recorded": recorded}),
-        **changes,
-    }
-    return launch.run(scenario, runs=folder / "runs")
+    talks = [{"id": "talk", "turns": turns, **changes.pop("conversation", {})}]
+    system = {"settings": {"answers": answers, "faults": changes.pop("faults", [])}}
+    section = {} if recorded is None else {"recorded": recorded}
+    more = {"policies": ["gold"], "scorers": ["f1"], "play": {"attempts": 1}, **section, **changes}
+    return launch.run(scenario(folder, talks=talks, system=system, **more), runs=folder / "runs")
 
 
 @pytest.fixture(scope="module")
@@ -64,10 +55,6 @@ def fifty(tmp_path_factory):
         conversation={"metadata": {"bad_answers": bad}},
     )
     return run.recorded_turns()
-
-
-def test_there_are_fifty():
-    assert len(CASES) == 50
 
 
 @pytest.mark.parametrize("number", range(len(CASES)))
@@ -163,16 +150,7 @@ def test_a_question_that_has_drifted_has_no_recorded_answer_to_refuse(tmp_path):
     assert "means something else after the system's own answers" in turn.evidence
 
 
-@pytest.mark.parametrize(
-    ("said", "verdict", "evidence"),
-    [
-        (["B is right.\nB", "A is right.\nA"], ("better", "judge"), "pairwise prefers this answer"),
-        (["A", "Verdict: B"], ("worse", "judge"), "pairwise prefers the recorded answer in both orders"),
-        (["TIE", "tie"], ("same", "judge"), "pairwise prefers neither answer"),
-        (["A", "A"], ("differs", "nothing"), "the judge prefers one place"),
-        (["Both have their merits.", "A"], ("differs", "nothing"), "the judge named neither answer"),
-    ],
-)
+@from_table
 def test_a_pairwise_judge_is_asked_in_both_orders(tmp_path, said, verdict, evidence):
     """Its answers are those to the recorded answer first, then to the new one first."""
     code = f"""
@@ -223,15 +201,7 @@ def test_an_assertion_bounds_the_share_of_worse_turns(tmp_path):
     assert "0.5" in result.findings[0].summary
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        'UPDATE run SET value = \'{"section": {"same_from": 7}, "signature": ""}\' WHERE key = \'recorded\'',
-        "UPDATE run SET value = '[]' WHERE key = 'recorded'",
-        'UPDATE verdict SET data = \'{"verdict": "perfect", "by": "me", "evidence": ""}\'',
-        "UPDATE verdict SET data = '[]'",
-    ],
-)
+@from_table
 def test_a_database_that_somebody_changed_is_an_error_of_ours(tmp_path, change):
     run = played(tmp_path, [QUESTION], ["It costs 12 euros."])
     with closing(sqlite3.connect(run.folder / "run.db")) as connection, connection:
@@ -249,7 +219,7 @@ def test_a_turn_that_is_worse_under_several_policies_is_shown_once(tmp_path):
     *_, worse = recorded_sections(recorded)
     (cases,) = worse.blocks
     assert isinstance(cases, Cases)
-    assert [one.title for one in cases.cases] == ["depth 1 of talk (bot, gold; bot, pred)"]
+    assert [one.title for one in cases.cases] == ["depth 1 of talk (s, gold; s, pred)"]
 
 
 @pytest.mark.parametrize("text", ["so it goes, " * 300, "word " * 2_000])

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
-import signal
 import sys
 from collections import Counter
 
@@ -157,30 +155,6 @@ async def test_a_run_that_is_stopped_half_way_has_whole_rounds_and_asks_nothing_
     assert Counter(r.repeat for r in Run(left).records()) == {1: 4, 2: 4, 3: 4}
 
 
-@pytest.mark.skipif(os.name != "posix", reason="kills a process by signal")
-async def test_a_run_that_is_killed_in_the_middle_of_a_repeat_asks_nothing_twice(folder):
-    async with chat_server(delay_s=0.005) as server:
-        (folder / "s.yaml").write_text(yaml.safe_dump(scenario(folder, server.system, "gold", "pred")))
-        program = [sys.executable, "-m", "replay", "run", "s.yaml"]
-        process = await asyncio.create_subprocess_exec(
-            *program, cwd=folder, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL
-        )
-        await until_async(lambda: server.asked.total() >= 13)
-        process.send_signal(signal.SIGKILL)
-        await process.wait()
-        await server.quiet()
-        (left,) = (folder / "runs").iterdir()
-        kept = Counter(r.recorded for r in Run(left).records())
-        assert 0 < kept.total() < 2 * 3 * 2 * TURNS
-        before = Counter(server.asked)
-        await resume_async(left)
-    asked = server.asked - before
-    assert all(asked[question] == 2 * 3 - kept[question] for question in server.asked)
-    places = Counter((r.policy, r.recorded_conversation, r.repeat, r.depth) for r in Run(left).records())
-    assert len(places) == 2 * 3 * 2 * TURNS
-    assert set(places.values()) == {1}
-
-
 async def test_a_rerun_names_the_repeat(folder):
     async with chat_server() as server:
         run = await run_async(scenario(folder, server.system, "gold"), runs=folder / "runs")
@@ -236,19 +210,6 @@ async def test_each_repeat_sends_its_seed_and_the_same_one_each_time(folder):
     store.close()
     assert list(dict.fromkeys(first)) == kept
     assert all(0 < seed < 2**31 for seed in kept)
-
-
-async def test_without_them_no_seed_is_sent(folder):
-    bodies = []
-
-    async def answer(request: web.Request) -> web.Response:
-        bodies.append(await request.json())
-        return web.json_response(completion("Somebody."))
-
-    async with answering(answer) as url:
-        system = {"name": "s", "adapter": "openai", "settings": {"base_url": url, "model": "m"}}
-        await run_async(scenario(folder, system), runs=folder / "runs")
-    assert not any("seed" in body for body in bodies)
 
 
 @pytest.mark.parametrize(

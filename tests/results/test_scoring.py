@@ -22,6 +22,7 @@ from replay.statistics import score_column
 from replay.store.reader import DATABASE, RunReader
 from replay.store.rows import StoredScore
 from replay.store.store import RunStore
+from tests.store.test_store import record as made
 
 SCORERS = ("f1", "bleu4", "heq_d", "hit_rate", "mrr", "unanswerable_f1", "latency")
 
@@ -29,21 +30,12 @@ SCORERS = ("f1", "bleu4", "heq_d", "hit_rate", "mrr", "unanswerable_f1", "latenc
 def record(conversation: str, depth: int, policy: str, **changes: object) -> TurnRecord:
     answers = ("Alice Okafor sang it.", "In Port Ellis.", "CANNOTANSWER", "Her aunt Dilys did.")
     facts = {
-        "system": "s",
-        "policy": policy,
-        "conversation": conversation,
-        "depth": depth,
-        "turn": f"{conversation}#{depth}",
-        "recorded": "Who?",
-        "asked": "Who?",
         "edit": "kept",
-        "drift": None,
-        "outcome": "answered",
         "answer": answers[(len(conversation) + depth) % 4],
         "gold_answers": (answers[depth % 4], answers[(depth + 1) % 4]),
         "gold_passages": ("p1",),
     }
-    return TurnRecord(**{**facts, **changes})
+    return made(conversation, depth, policy, **{**facts, **changes})
 
 
 def records() -> list[TurnRecord]:

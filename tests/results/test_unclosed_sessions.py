@@ -15,6 +15,7 @@ from replay import Run, run_async
 from replay.report.notes import notes
 from replay.store.store import RunStore
 from tests.adapters.servers import answering
+from tests.workers.inside import started_inside
 
 
 async def _bot(request: web.Request) -> web.Response:
@@ -70,7 +71,8 @@ async def test_what_could_not_be_closed_is_kept_and_told(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-async def test_under_load_a_level_counts_them(tmp_path: Path, workers: int) -> None:
+async def test_under_load_a_level_counts_them(tmp_path: Path, workers: int, monkeypatch: Any) -> None:
+    started_inside(monkeypatch)
     load = {"concurrency": 2, "conversations": 12, "workers": workers}
     async with _played(tmp_path, load=load, policies=[{"pred": {"detect": False}}]) as run:
         summary = run.load_summary(resamples=0)

@@ -13,6 +13,7 @@ from replay.core.message import Message, ToolCall
 from replay.scenario.assembly import assemble, try_assemble
 from replay.scenario.side_effects import side_effects
 from tests.cli.command import replay_cli
+from tests.data_tables import from_table
 from tests.scenario.keys import answers, in_time, key, outcomes, played, python, scenario, talk
 
 ONE = [talk("a")]
@@ -140,23 +141,7 @@ def faults_of(folder, tools, **more):
     return {fault.path: fault.message for fault in failure.value.faults}
 
 
-@pytest.mark.parametrize(
-    ("tools", "at", "said"),
-    [
-        ({"results": [{"name": "find"}]}, "tools.results[0].result", ""),
-        ({"results": "none.jsonl"}, "tools.results", "none.jsonl"),
-        ({"results": "bad.jsonl"}, "tools.results", "bad.jsonl:2"),
-        ({"function": "tools.py"}, "tools.function", '"file.py:function"'),
-        ({"function": "none.py:answer"}, "tools.function", "none.py"),
-        ({"function": "tools.py:anwser"}, "tools.function", 'did you mean "answer"'),
-        ({"function": "tools.py:nothing"}, "tools.function", "can't be called"),
-        ({"function": "tools.py:short"}, "tools.function", "def answer(name, arguments)"),
-        ({"missing": "text"}, "tools.missing", "{result: ...}"),
-        ({"missing": {"results": 1}}, "tools.missing", 'did you mean "result"'),
-        ({"max_steps": 0}, "tools.max_steps", ""),
-        ({"results": [{"name": "find", "result": float("nan")}]}, "tools.results[0].result", "JSON value"),
-    ],
-)
+@from_table
 def test_each_fault_names_its_place(tmp_path, tools, at, said):
     lines = ['{"name": "find", "result": 1}', '{"name": "find", "results": 1}']
     (tmp_path / "bad.jsonl").write_text("\n".join(lines), "utf-8")

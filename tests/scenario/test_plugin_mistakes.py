@@ -238,13 +238,7 @@ def test_with_other_faults_in_the_scenario_it_is_told_as_well(folder):
     assert [f.path for f in caught.value.faults] == ["scorers[0]", "nmae"]
 
 
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [
-        ("FailingRead", r"FailingRead fails on .*talk.jsonl: KeyError: 'turns' \(mine.py, line 123\)"),
-        ("DictionaryRead", r"DictionaryRead gives \{'id': 'a'\} for .*talk.jsonl; read yields conversations"),
-    ],
-)
+@from_table
 def test_a_reader_that_fails_half_way(folder, name, words):
     data = {"path": "talk.jsonl", "format": f"mine.py:{name}"}
     assembly = assemble(parse_scenario(scenario(data=data), source="s.yaml", folder=folder))

@@ -156,7 +156,7 @@ def run(tmp_path_factory) -> Run:
     """Drift judged and not, edits, failures, skipped turns."""
     scenario = {
         "name": "outlined",
-        "data": {"path": str(TALKS), "limit": 6},
+        "data": {"path": str(TALKS), "limit": 3},
         "systems": [
             {"name": "s", "adapter": "extractive"},
             {"name": "broken", "adapter": "scripted", "settings": {"answers": {"*": ["a"]}}},

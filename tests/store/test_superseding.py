@@ -11,23 +11,11 @@ from replay.core.errors import RunError
 from replay.core.record import TurnRecord, Usage
 from replay.store.rows import StoredScore, StoredVerdict
 from replay.store.store import RunStore
+from tests.store.test_store import record as made
 
 
 def record(depth=1, conversation="c", **changes) -> TurnRecord:
-    facts = {
-        "system": "s",
-        "policy": "pred",
-        "conversation": conversation,
-        "depth": depth,
-        "turn": f"c#{depth}",
-        "recorded": "Who?",
-        "asked": "Who?",
-        "edit": "kept",
-        "drift": None,
-        "outcome": "answered",
-        "answer": f"before {depth}",
-    }
-    return TurnRecord(**{**facts, **changes})
+    return made(conversation, depth, **{"answer": f"before {depth}", **changes})
 
 
 @pytest.fixture

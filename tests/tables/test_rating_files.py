@@ -12,6 +12,7 @@ from replay.statistics.score_column import score_columns
 from replay.tables.agreement_study import StudySettings, agreement_study, match_items
 from replay.tables.items import run_items
 from replay.tables.rating_files import read_items
+from tests.data_tables import from_table
 from tests.scorers.turns import turn
 from tests.statistics.spread import LongestAnswer
 
@@ -167,15 +168,7 @@ def test_a_table_without_raters_has_one_row_an_item(tmp_path):
     assert [item.ratings["overall"] for item in found.items] == [(4, 5, None), (1, 2, 3)]
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("id,a\n1,2\n1,3\n", r"t.csv:3: id 1 stands in an earlier row too"),
-        ("id,rater,a\n1,x,2\n1,x,3\n", r"t.csv:3: rater: x rates id 1 a second time"),
-        ("id,note\n1,fine\n", "no column holds numbers"),
-        ("rater,a\nx,2\n", "names no item"),
-    ],
-)
+@from_table
 def test_a_table_that_contradicts_itself_is_an_error(tmp_path, text, message):
     with pytest.raises(DatasetError, match=message):
         read_items(write(tmp_path / "t.csv", text), "ratings")

@@ -10,6 +10,7 @@ from replay.core.errors import DatasetError
 from replay.scorers.judges.prompt import case_variables
 from replay.tables.rating_files import read_items
 from replay.tables.responses import read_responses
+from tests.data_tables import from_table
 
 TALK = " do you like jazz ? \n yes , a lot . \n me too \n\n"
 FED = [
@@ -127,15 +128,7 @@ def test_a_table_has_passages_and_whole_dialogues_too(tmp_path):
         read_responses(path)
 
 
-@pytest.mark.parametrize(
-    ("text", "complaint"),
-    [
-        ("id,question\n1,Why?\n", "has no recorded responses .*expected a column response"),
-        ("id,response\n1,Yes\n", "has no recorded responses"),
-        ("id,question,response\n1,Why?,x\n1,How?,y\n", "two responses with the id 1"),
-        ("id,question,response\n1,Why?,\n", "file.csv:2: response: is missing; expected a text"),
-    ],
-)
+@from_table
 def test_a_file_without_responses_is_told_what_is_expected(text, complaint, tmp_path):
     path = tmp_path / "file.csv"
     path.write_text(text, "utf-8")

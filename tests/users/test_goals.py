@@ -5,11 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from contextlib import asynccontextmanager
 
 import pytest
 import yaml
-from aiohttp import web
 
 from replay.core.errors import DatasetError, ScenarioError
 from replay.report.markdown import markdown_report
@@ -18,7 +16,9 @@ from replay.runs.driver import drive
 from replay.runs.launch import resume_async, run_async
 from replay.runs.rerun import rerun_async
 from tests.cli.command import replay_cli
-from tests.users.test_llm import killed_while_held
+from tests.data_tables import from_table
+from tests.users.serving import Server, killed_while_held
+from tests.workers.inside import started_inside
 
 GOAL = {
     "wants": "You want your money back for the kettle of order 40172.",
@@ -35,41 +35,12 @@ TALK = {
 ANSWERS = {ASKS: "Why do you send it back?", WHY: "I have refunded 39.00 dollars."}
 
 
-class Server:
-    """A shop at ``/system``; its users at ``/user``, who say by goal and depth what *script* has."""
+class Shop(Server):
+    """Its users say by goal and depth what *script* has."""
 
     def __init__(self, script) -> None:
-        self.script = script
-        self.prompts: list[str] = []
-        self.asked: list[str] = []
-        self.hold: asyncio.Event | None = None
-        self.reached = asyncio.Event()
-        self.port = 0
-
-    async def _system(self, request: web.Request) -> web.Response:
-        question = (await request.json())["messages"][-1]["content"]
-        self.asked.append(question)
-        if self.hold and question == WHY:
-            self.reached.set()
-            await self.hold.wait()
-        return self._said(ANSWERS.get(question, "I can't do that."))
-
-    async def _user(self, request: web.Request) -> web.Response:
-        self.prompts.append((await request.json())["messages"][-1]["content"])
-        text = self.script(self.prompts[-1])
-        return self._said(text) if text is not None else web.Response(status=500)
-
-    async def _judge(self, request: web.Request) -> web.Response:
-        prompt = (await request.json())["messages"][-1]["content"]
-        return self._said("Yes, it did." if "refunded" in prompt else "No, it did not.")
-
-    def _said(self, text: str) -> web.Response:
-        usage = {"prompt_tokens": 100, "completion_tokens": 10}
-        return web.json_response({"choices": [{"message": {"content": text}}], "usage": usage})
-
-    def adapter(self, path: str) -> dict:
-        url = f"http://127.0.0.1:{self.port}/{path}"
-        return {"adapter": "openai", "settings": {"base_url": url, "model": "m"}}
+        super().__init__(script, ANSWERS, "I can't do that.")
+        self.held = WHY
 
     def scenario(self, folder, *talks, user=None, turns=5, **more) -> dict:
         (folder / "talks.jsonl").write_text("".join(json.dumps(one) + "\n" for one in talks or [TALK]))
@@ -87,20 +58,8 @@ class Server:
         }
 
 
-@asynccontextmanager
-async def serving(script):
-    server = Server(script)
-    app = web.Application()
-    for path in ("system", "user", "judge"):
-        app.router.add_post(f"/{path}/chat/completions", getattr(server, f"_{path}"))
-    runner = web.AppRunner(app, access_log=None)
-    await runner.setup()
-    try:
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        server.port = runner.addresses[0][1]
-        yield server
-    finally:
-        await runner.cleanup()
+def serving(script):
+    return Shop(script).running()
 
 
 def said(prompt: str) -> str:
@@ -168,16 +127,13 @@ async def test_the_prompt_has_the_goal_and_nothing_that_is_checked(tmp_path):
 
 
 async def test_a_known_failure_is_asked_again_with_the_reason(tmp_path):
-    bad = {"begins": "GOAL REACHED", "ends": "###STOP###", "invents": "It's about 90871."}
-    for name, text in bad.items():
-        async with serving(lambda p, bad=text: said(p) if "You wrote before" in p else bad) as server:
-            folder = tmp_path / name
-            folder.mkdir()
-            run = await run_async(server.scenario(folder, turns=1), runs=folder / "runs")
-        (record,) = run.records()
-        assert [one.text for one in record.interventions[0].rejected] == [text]
-        assert record.asked == ASKS
-        assert "That can't be sent: " in server.prompts[1]
+    text = "GOAL REACHED"  # before anything was said
+    async with serving(lambda p: said(p) if "You wrote before" in p else text) as server:
+        run = await run_async(server.scenario(tmp_path, turns=1), runs=tmp_path / "runs")
+    (record,) = run.records()
+    assert [one.text for one in record.interventions[0].rejected] == [text]
+    assert record.asked == ASKS
+    assert "That can't be sent: " in server.prompts[1]
 
 
 async def test_a_model_that_gives_no_reply_ends_it_with_the_reason(tmp_path):
@@ -188,14 +144,6 @@ async def test_a_model_that_gives_no_reply_ends_it_with_the_reason(tmp_path):
     assert (len(run.records()), end.interventions[0].move) == (1, "skip")
     assert "the user's model gave no reply" in end.edit_note
     assert run.checks()[0].passed is False, "it is over, and no answer has what was expected"
-
-
-async def test_the_same_run_pays_for_no_words_again(tmp_path):
-    async with serving(said) as server:
-        runs = [await run_async(server.scenario(tmp_path), runs=tmp_path / "runs") for _ in range(2)]
-    assert len(server.prompts) == 3
-    assert [one.asked for run in runs for one in run.records()] == [ASKS, WHY] * 2
-    assert [run.report(resamples=0).simulations[0].cost_usd for run in runs] == [pytest.approx(0.006), 0.0]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="kills a process by signal")
@@ -213,7 +161,8 @@ async def test_a_run_that_is_killed_goes_on_and_pays_for_nothing_twice(tmp_path)
     assert server.asked.count(WHY) == 2, "the ask that was under way"
 
 
-async def test_several_processes_play_them_too(tmp_path):
+async def test_several_processes_play_them_too(tmp_path, monkeypatch):
+    started_inside(monkeypatch)
     async with serving(said) as server:
         content = server.scenario(tmp_path, VOUCHER, TALK, play={"workers": 2, "concurrency": 2})
         run = await run_async(content, runs=tmp_path / "runs")
@@ -239,8 +188,7 @@ async def test_each_play_of_several_has_its_end(tmp_path):
 
 
 def test_a_plan_says_what_it_would_take_at_most(tmp_path):
-    server = Server(said)
-    server.port = 9
+    server = Shop(said)
     (tmp_path / "s.yaml").write_text(yaml.safe_dump(server.scenario(tmp_path, TALK, VOUCHER)))
     done = replay_cli("run", "s.yaml", "--dry-run", cwd=tmp_path)
     first, second = done.stdout.splitlines()
@@ -251,26 +199,11 @@ def test_a_plan_says_what_it_would_take_at_most(tmp_path):
     assert "2 conversations with goals, at most 10 turns" in done.stdout
 
 
-@pytest.mark.parametrize(
-    ("talk", "policies", "message"),
-    [
-        (
-            {"id": "a", "turns": [{"question": "Who?"}]},
-            None,
-            '"simulate(user=llm,turns=5)" plays conversations from a goal, and "a" has none, but recorded',
-        ),
-        (
-            TALK,
-            ["pred"],
-            '"pred" asks recorded questions, and "kettle" has a goal and none; simulate plays it',
-        ),
-    ],
-)
+@from_table
 async def test_data_and_policy_that_do_not_go_together_are_told_in_a_sentence(
     tmp_path, talk, policies, message
 ):
-    server = Server(said)
-    server.port = 9
+    server = Shop(said)
     content = server.scenario(tmp_path, talk)
     with pytest.raises(ScenarioError) as caught:
         await run_async({**content, "policies": policies or content["policies"]}, runs=tmp_path / "runs")
@@ -302,8 +235,7 @@ def _turns():
 
 
 async def test_a_conversation_without_a_turn_or_a_goal_is_none(tmp_path):
-    server = Server(said)
-    server.port = 9
+    server = Shop(said)
     content = server.scenario(tmp_path, {"id": "a"})
     data = {**content["data"], "format": "native"}
     with pytest.raises(DatasetError, match="has no turns; there is nothing to ask"):

@@ -5,67 +5,37 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import signal
-import sys
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import asynccontextmanager
 
 import pytest
-import yaml
-from aiohttp import web
 
 from replay.core.conversation import Turn
 from replay.core.errors import ScenarioError
-from replay.results.run import Run, newest_run
 from replay.runs.launch import resume_async, run_async
 from replay.testing import UserContract
 from replay.testing.user_contract import SHOP
 from replay.users.user import build_user
-from tests.users.test_faithful import KNOWN_FAILURES
-from tests.waiting import others_first
+from tests.data_tables import from_table
+from tests.users.serving import Server, killed_while_held
 
 ASKS_BACK = "Which order is it about, 55555 of Karen Holt? Please tell me its number."
 GOOD = "It's 40233, the one from last week."
-OPENAI = {"model": "m", "base_url": "http://127.0.0.1:9/v1"}
 GOLD = [answer for turn in SHOP.turns for answer in turn.gold_answers]
 
 
-class Server:
-    """A system that asks back, at ``/system``, and its user, at ``/user``, who says *texts* in turn."""
+class Shop(Server):
+    """One that asks back, and a user who says *texts* in turn."""
 
     def __init__(self, *texts: str) -> None:
+        answers = {SHOP.turns[0].question: GOLD[0], SHOP.turns[1].question: ASKS_BACK}
+        super().__init__(self.next_text, answers, "It has left our store.")
         self.texts = list(texts)
-        self.prompts: list[str] = []
-        self.bodies: list[dict] = []
-        self.asked: list[str] = []
-        self.hold: asyncio.Event | None = None
         self.held = GOOD
-        self.answers = {SHOP.turns[0].question: GOLD[0], SHOP.turns[1].question: ASKS_BACK}
         self.turns: Sequence[Turn] = SHOP.turns[:2]
-        self.reached = asyncio.Event()
-        self.port = 0
 
-    async def _system(self, request: web.Request) -> web.Response:
-        question = (await request.json())["messages"][-1]["content"]
-        self.asked.append(question)
-        if self.hold and question == self.held:
-            self.reached.set()
-            await self.hold.wait()
-        return self._said(self.answers.get(question, "It has left our store."))
-
-    async def _user(self, request: web.Request) -> web.Response:
-        self.bodies.append(await request.json())
-        self.prompts.append(self.bodies[-1]["messages"][-1]["content"])
-        return self._said(self.texts.pop(0) if len(self.texts) > 1 else self.texts[0])
-
-    def _said(self, text: str) -> web.Response:
-        usage = {"prompt_tokens": 100, "completion_tokens": 10}
-        return web.json_response({"choices": [{"message": {"content": text}}], "usage": usage})
-
-    def adapter(self, path: str) -> dict:
-        url = f"http://127.0.0.1:{self.port}/{path}"
-        return {"adapter": "openai", "settings": {"base_url": url, "model": "m"}}
+    def next_text(self, prompt: str) -> str:
+        return self.texts.pop(0) if len(self.texts) > 1 else self.texts[0]
 
     def scenario(self, folder, **settings) -> dict:
         fields = [
@@ -90,20 +60,8 @@ class Server:
         }
 
 
-@asynccontextmanager
-async def serving(*texts):
-    server = Server(*texts)
-    app = web.Application()
-    app.router.add_post("/system/chat/completions", server._system)
-    app.router.add_post("/user/chat/completions", server._user)
-    runner = web.AppRunner(app, access_log=None)
-    await runner.setup()
-    try:
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        server.port = runner.addresses[0][1]
-        yield server
-    finally:
-        await runner.cleanup()
+def serving(*texts):
+    return Shop(*texts).running()
 
 
 class TestScriptedModel(UserContract):
@@ -126,15 +84,16 @@ class TestScriptedModel(UserContract):
             return build_user({"llm": {"adapter": "model.py:Model", "cache": False}}, tmp_path)
 
 
-@pytest.mark.parametrize(("failure", "text", "reason"), KNOWN_FAILURES)
-async def test_a_known_failure_is_asked_again_with_the_reason(tmp_path, failure, text, reason):
+@pytest.mark.parametrize("text", ["  ", "User: It's 40233."])
+async def test_a_known_failure_is_asked_again_with_the_reason(tmp_path, text):
+    """Which ones there are is for ``test_faithful``."""
     async with serving(text, GOOD) as server:
         run = await run_async(server.scenario(tmp_path), runs=tmp_path / "runs")
     second = run.records()[1]
     (one,) = second.interventions
     (found,) = one.rejected
     assert found.text == text.strip() or not text.strip()
-    assert one.said == GOOD, failure
+    assert one.said == GOOD
     assert (one.occasion, one.move, one.source, one.asks) == ("asked-back", "answer", "model", 2)
     # Of a reply that is none, nobody says what it cost.
     cost_usd = pytest.approx(2 * (100 * 10 + 10 * 100) / 1e6)
@@ -155,22 +114,12 @@ async def test_no_prompt_holds_a_recorded_answer(tmp_path):
         assert "Dunmore" not in prompt
 
 
-async def test_three_failures_are_counted_and_nothing_is_said(tmp_path):
-    async with serving("User: 40233") as server:
-        run = await run_async(server.scenario(tmp_path), runs=tmp_path / "runs")
-    (one,) = run.records()[1].interventions
-    assert (one.move, one.said, len(one.rejected), one.asks) == ("skip", None, 3, 3)
-    assert run.records()[1].answer == ASKS_BACK
-    assert GOOD not in server.asked
-
-
-@pytest.mark.parametrize(("text", "note"), [("SKIP", "nothing to say")])
-async def test_a_model_may_say_nothing(tmp_path, text, note):
-    async with serving(text) as server:
+async def test_a_model_may_say_nothing(tmp_path):
+    async with serving("SKIP") as server:
         run = await run_async(server.scenario(tmp_path), runs=tmp_path / "runs")
     (one,) = run.records()[1].interventions
     assert (one.move, one.asks, one.rejected) == ("skip", 1, ())
-    assert note in one.note
+    assert "nothing to say" in one.note
 
 
 async def test_the_seed_and_the_persona_reach_the_model_and_the_signature(tmp_path):
@@ -220,12 +169,11 @@ WORDED = "Where was Alice Okafor born?"
 
 
 @pytest.mark.skipif(os.name != "posix", reason="kills a process by signal")
-@pytest.mark.parametrize("held", [WORDED, ALBUM[2][0]], ids=["while it is said", "a turn later"])
-async def test_a_drifted_question_that_was_worded_is_not_paid_again_without_a_cache(tmp_path, held):
+async def test_a_drifted_question_that_was_worded_is_not_paid_again_without_a_cache(tmp_path):
     async with serving(WORDED, "Where was this Alice Okafor born?") as server:
         server.turns = [Turn(id=q, question=q, gold_answers=(gold,)) for q, gold in ALBUM]
         server.answers = {ALBUM[0][0]: "The painter Vera Holm wrote it."}
-        server.hold, server.held = asyncio.Event(), held
+        server.hold, server.held = asyncio.Event(), WORDED
         run = await killed_while_held(server, server.scenario(tmp_path, cache=False), tmp_path)
         await resume_async(run.folder)
     records = run.records()
@@ -237,40 +185,7 @@ async def test_a_drifted_question_that_was_worded_is_not_paid_again_without_a_ca
     assert [record.interventions for record in (records[0], records[2])] == [(), ()]
 
 
-async def program(*arguments, cwd):
-    return await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "replay", *arguments),
-        cwd=cwd,
-        stdout=asyncio.subprocess.DEVNULL,
-        stderr=asyncio.subprocess.DEVNULL,
-    )
-
-
-async def killed_while_held(server, scenario, folder):
-    """Return the run of *scenario*, played by a process that is killed while *server* holds an answer."""
-    (folder / "s.yaml").write_text(yaml.safe_dump(scenario))
-    process = await program("run", "s.yaml", cwd=folder)
-    await server.reached.wait()
-    process.send_signal(signal.SIGKILL)
-    await process.wait()
-    await others_first()
-    server.hold.set()
-    server.hold = None
-    return Run(newest_run(folder / "runs"))
-
-
-@pytest.mark.parametrize(
-    ("user", "message"),
-    [
-        ({"llm": {}}, "adapter"),
-        ({"llm": {"adapter": "openai", "settings": OPENAI, "persona": "gone.txt"}}, "the persona file"),
-        ({"llm": {"adapter": "nobody"}}, '"nobody" is not a known adapter'),
-        ({"llm": {"adapter": "openai", "settings": OPENAI, "prompt": "gone.txt"}}, "the prompt file"),
-        ("ruels", '"ruels" is not a known user; did you mean "rules"?'),
-        ({"rules": {}, "llm": {}}, "a name, or {name: {setting: value}}"),
-        ({"rules": {"model": "m"}}, "model"),
-    ],
-)
+@from_table
 def test_what_is_no_user_is_told_in_a_sentence(tmp_path, user, message):
     with pytest.raises(ScenarioError) as caught:
         build_user(user, tmp_path)

@@ -10,6 +10,7 @@ from replay.core.record import RejectedWording
 from replay.testing import UserContract, wording_request
 from replay.users.rules import RulesUser, unexpected_in
 from replay.users.user import UserFact, facts_in, known_facts
+from tests.data_tables import from_table
 
 
 class TestRules(UserContract):
@@ -118,37 +119,12 @@ def test_facts_are_what_the_user_said_first():
     ]
 
 
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("It's 40180.", [("number", "40180")]),
-        ("flight BA-1234 on Monday", [("date", "Monday"), ("number", "BA-1234")]),
-        ("Deliver it to Oak Lane 12, please", [("name", "Oak Lane 12")]),
-        ("Who is he?", []),
-    ],
-)
+@from_table
 def test_facts_by_their_looks(text, found):
     assert [(fact.kind, fact.value) for fact in facts_in(text)] == found
 
 
-@pytest.mark.parametrize(
-    ("reply", "occasion"),
-    [
-        ("Which order is it about?", "asked-back"),
-        (
-            "You have two orders: 40180 (desk lamp) and 40233 (bread knife). Which one do you mean?",
-            "asked-back",
-        ),
-        ("Shall I cancel it?", "asked-back"),
-        ("I can't help with that.", "refused"),
-        ("I don't know.", "refused"),
-        ("Sorry, I didn't understand that. Could you rephrase?", "not-understood"),
-        ("What do you mean?", "not-understood"),
-        ("It arrives on 12 May with the morning post from Dunmore. Would you like to track it?", None),
-        ("It arrives on 12 May. Anything else?", None),
-        ("It has been shipped.", None),
-    ],
-)
+@from_table
 def test_what_a_reply_does_that_the_recorded_one_does_not(reply, occasion):
     found = unexpected_in(reply, ["It arrives on 12 May."])
     assert (found and found[0]) == occasion

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from replay.results.run import Run
 from replay.scorers.word_overlap import em, f1
 from replay.statistics.checks import count_checks
 from replay.store.page_queries import RecordKey, RunBrowser
 from replay.viewer.overview import assertions_view, objective_value
 from replay.viewer.run_numbers import broken_rules, gate, numbers_of
+from tests.data_tables import from_table
 from tests.report.sample_checks import SAMPLE, check, checked_run
 from tests.report.test_load_text import sweep
 from tests.statistics.load_runs import summary_of
@@ -65,16 +64,7 @@ def test_a_plug_in_that_is_gone_is_told_and_hides_nothing_else(tmp_path):
     assert "x.yaml" in found.problem
 
 
-@pytest.mark.parametrize(
-    ("key", "bound", "depths"),
-    [
-        ("latency_p99_s", 1.12, 9),
-        ("ttft_p99_s", 9, 30),
-        ("errors", 0.01, 3),
-        ("f1_min", 0.8, 27),
-        ("", 0, 30),
-    ],
-)
+@from_table
 def test_a_missed_objective_has_the_turns_beyond_it_at_its_level_or_all_of_that(tmp_path, key, bound, depths):
     """At the second level asks take 1.1 to 1.129 s, every tenth fails, and answers score 0.7."""
     folder = sweep(tmp_path / "run")

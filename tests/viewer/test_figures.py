@@ -14,6 +14,7 @@ from replay.statistics.group import Group
 from replay.viewer.load_view import load_charts
 from replay.viewer.pages import render
 from tests.cli.command import replay_cli
+from tests.data_tables import from_table
 from tests.report.test_load_text import sweep
 from tests.statistics.load_runs import ask, level, summary_of, write_run
 
@@ -51,13 +52,7 @@ def test_a_name_is_no_markup_to_plotly():
     assert plain("<a href='x'>&\u202e") == "&lt;a href='x'&gt;&amp;⟨U+202E⟩"
 
 
-@pytest.mark.parametrize(
-    ("values", "labels"),
-    [
-        ([0.06, 0.25, None], ["10 ms", "20 ms", "50 ms", "100 ms", "200 ms", "500 ms", "1 s", "2 s", "5 s"]),
-        ([0.002, 70.0], ["1 ms", "10 ms", "100 ms", "1 s", "10 s", "100 s"]),
-    ],
-)
+@from_table
 def test_each_number_of_a_logarithmic_axis_has_its_unit(values, labels):
     """Plotly's own labels between two powers of ten are bare digits."""
     ticks = log_ticks(values)

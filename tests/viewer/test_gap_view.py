@@ -10,6 +10,7 @@ from replay.store.page_queries import RunBrowser
 from replay.viewer.difference_views import attribution_sentence, gap_view, missing_policies, verdict_sentence
 from replay.viewer.pages import render
 from replay.viewer.run_numbers import run_numbers
+from tests.data_tables import from_table
 from tests.viewer.runs import add, create, drifted, finish, record, talk
 
 KINDS = {
@@ -157,8 +158,8 @@ def test_missing_policies_are_named_as_a_scenario_has_them(kinds, missing):
     assert all(one.startswith(start) for one, start in zip(found, missing, strict=True))
 
 
-def part(value, p=0.001):
-    return AttributionPart(value=value, low=None, high=None, p=p, adjusted_p=p)
+def part(value, p=0.001, low=None, high=None):
+    return AttributionPart(value=value, low=low, high=high, p=p, adjusted_p=p)
 
 
 def row(mended="replace", **parts):
@@ -178,41 +179,15 @@ def row(mended="replace", **parts):
     )
 
 
-@pytest.mark.parametrize(
-    ("parts", "sentence"),
-    [
-        ({"gap": part(0.2, 0.4)}, "The gap itself could be chance (p = .400)"),
-        ({"gap": part(-0.2)}, "does better over its own answers than over gold ones: there is no loss"),
-        ({"mending": part(0.1, 0.3)}, "Whether replace gives anything back can't be told"),
-        ({"mending": part(0.1)}, "replace gives back 10.0 points: drift and better wording"),
-        ({"mending": part(-0.1)}, "replace costs 10.0 points more."),
-        ({"mending": part(0.1), "missed": part(0.1, 0.3)}, "better wording. At least"),
-        ({"wording": part(-0.1, None)}, "the same words cost 10.0 points after the gold history"),
-        (
-            {"wording": AttributionPart(value=-0.1, low=-0.2, high=-0.05)},
-            "Words that cost something by themselves can hide what wrong answers cost: trust no bound.",
-        ),
-        ({"drift_at_least": part(0.1, 0.2)}, "Drift can't be told from none (p = .200)"),
-        ({"drift_at_least": part(-0.1)}, "Better words help less after the system's own answers"),
-        ({"wrong_answers_at_most": part(0.1, 0.2)}, "cost can't be told from nothing (p = .200)"),
-        ({"wrong_answers_at_most": part(-0.1)}, "Asked in these words, the system does better"),
-    ],
-)
+@from_table
 def test_only_what_is_certain_is_claimed(parts, sentence):
     bounds = {"drift_at_least": part(0.1), "wrong_answers_at_most": part(0.1), "wording": part(0.0, None)}
-    assert sentence in attribution_sentence(row(**{"gap": part(0.2), **bounds, **parts}))
+    assert sentence in attribution_sentence(
+        row(**{"gap": part(0.2), **bounds, **{name: part(*said) for name, said in parts.items()}})
+    )
 
 
-@pytest.mark.parametrize(
-    ("gap", "drifted", "sentence"),
-    [
-        (part(0.2, 0.4), part(0.1), "the gap itself could be chance (p = .400)"),
-        (part(-0.2), part(0.1), "there is no loss to share out"),
-        (part(0.2), part(0.1, 0.3), "whether anything was lost on them can't be told (p = .300)"),
-        (part(0.2), part(-0.1), "the gap lies elsewhere"),
-        (part(0.2), part(0.1), "on which 10.0 points of the gap was lost"),
-    ],
-)
+@from_table
 def test_the_second_look_claims_only_what_is_certain(gap, drifted, sentence):
     one = GapByVerdict(
         system="s",
@@ -220,7 +195,7 @@ def test_the_second_look_claims_only_what_is_certain(gap, drifted, sentence):
         unit="share",
         turns=100,
         drifted_turns=20,
-        parts={"gap": gap, "on_drifted": drifted, "on_valid": part(0.1, None)},
+        parts={"gap": part(*gap), "on_drifted": part(*drifted), "on_valid": part(0.1, None)},
     )
     assert verdict_sentence(one).startswith("20 % of the questions had drifted")
     assert sentence in verdict_sentence(one)

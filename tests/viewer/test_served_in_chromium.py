@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 
 import pytest
 
-from replay.runs.launch import run as play
-from replay.scenario.reading import read_scenario, with_changes
-from replay.scenario.shipped import find_scenario
 from tests.driving import (
     CSS,
     DARK_INK,
@@ -27,7 +23,6 @@ from tests.driving import (
 from tests.viewer.browsing import drawn, go, harmless
 from tests.viewer.conftest import viewing
 from tests.viewer.runs import add, create, finish, record, talk
-from tests.waiting import PATIENCE_S
 
 
 @pytest.mark.parametrize("page", ["", "depth", "gold", "conversations", "conversation"])
@@ -132,7 +127,6 @@ def test_a_narrow_screen_scrolls_in_one_direction_only(browser, viewer, quicksta
             assert browser.execute_script("return document.documentElement.scrollWidth") <= 390, page
 
 
-@pytest.mark.long
 def test_the_page_advances_while_the_run_goes_on(browser, tmp_path):
     """Turns are counted as they come, curves appear once they are scored, and nobody reloads anything."""
     store = create(tmp_path / "runs" / "live")
@@ -162,24 +156,6 @@ def test_the_page_advances_while_the_run_goes_on(browser, tmp_path):
             browser.get("about:blank")
     finally:
         store.close()
-
-
-def test_a_real_run_is_watched_to_its_end(browser, tmp_path):
-    file = with_changes(read_scenario(find_scenario("quickstart")), {"data": {"limit": 2}})
-    (tmp_path / "runs").mkdir()
-    playing = threading.Thread(target=play, args=(file,), kwargs={"runs": tmp_path / "runs"})
-    with viewing("--runs", "runs", cwd=tmp_path) as address:
-        playing.start()
-        try:
-            until(browser, lambda d: list((tmp_path / "runs").glob("*/run.db")))
-            (folder,) = (tmp_path / "runs").iterdir()
-            browser.get(f"{address}run/{folder.name}/")
-            until(browser, lambda d: d.find_element(By.ID, "state").text == "finished")
-            until(browser, lambda d: d.find_elements(CSS, "table.headline"))
-            until(browser, lambda d: "rouge_l" in d.find_element(CSS, "table.headline").text)
-            browser.get("about:blank")
-        finally:
-            playing.join(PATIENCE_S)
 
 
 def test_axe_finds_nothing_serious_in_any_view_light_or_dark(browser, viewer, files, quickstart):

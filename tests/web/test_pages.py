@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given, strategies as st
 
 from replay.core.terminal import clip, visible
 from replay.web.pages import MOST_WORDS, against, differing, edit
+from tests.data_tables import from_table
 
 
 def test_what_misleads_a_reader_is_shown_by_sign_or_number():
@@ -58,15 +58,7 @@ def test_texts_too_long_to_compare_are_not_compared():
     assert against("word " * 2000, "word") is None
 
 
-@pytest.mark.parametrize(
-    ("text", "other", "marked"),
-    [
-        ("Ann wrote it in 1921.", "Bea wrote it in 1921.", ["Ann"]),
-        ("Ann wrote it.", "Ann wrote it.", []),
-        ("Ann wrote it, and Bea read it.", "Ann wrote it, and Bea", [" read it."]),
-        ("Nothing of that.", "In 1921 by hand", ["Nothing of that."]),
-    ],
-)
+@from_table
 def test_words_that_the_other_text_lacks_are_marked(text, other, marked):
     pieces = differing(text, other)
     assert "".join(piece.text for piece in pieces) == text

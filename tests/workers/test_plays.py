@@ -21,6 +21,7 @@ from replay.runs.playing import playing_processes
 from replay.runs.rerun import rerun_async
 from replay.scenario.assembly import assemble
 from tests.adapters.servers import http
+from tests.data_tables import from_table
 from tests.load.scenes import Server, reply, talk
 from tests.runs.test_traceparent import expected
 from tests.scenario.keys import played, python, scenario
@@ -61,21 +62,20 @@ async def resumed(folder, **more):
         return await resume_async(newest_run(folder / "runs"), **more)
 
 
-@pytest.mark.parametrize("repeats", [1, 2])
-async def test_two_processes_give_the_records_of_one(tmp_path, inside, repeats):
+async def test_two_processes_give_the_records_of_one(tmp_path, inside):
     runs = [
         await played(
             tmp_path / str(workers),
             talks=LEANING,
             system={"settings": WRONG},
             policies=["gold", "pred", "rewrite"],
-            play={"workers": workers, "repeats": repeats},
+            play={"workers": workers, "repeats": 2},
         )
         for workers in (1, 2)
     ]
     assert len(inside) == 2
     assert contents(runs[0]) == contents(runs[1])
-    assert len(contents(runs[1])) == repeats * 36
+    assert len(contents(runs[1])) == 2 * 36
     assert {r.drift.valid for r in runs[1].records() if r.drift} == {True, False}, "drift matters here"
 
 
@@ -352,16 +352,7 @@ def test_a_system_from_memory_needs_this_process(tmp_path):
         asyncio.run(run_async(content, runs=tmp_path))
 
 
-@pytest.mark.parametrize(
-    ("changes", "fault"),
-    [
-        (
-            {"play": {"workers": 3, "concurrency": 2}},
-            "each of 3 processes needs a conversation .* is 2;",
-        ),
-        ({"play": {"workers": 2}, "load": {"turns": 5}}, "a load run has load.workers for that"),
-    ],
-)
+@from_table
 async def test_what_does_not_go_together_is_said(tmp_path, changes, fault):
     with pytest.raises(ScenarioError, match=rf"play\.workers +{fault}"):
         await played(tmp_path, **changes)

@@ -25,6 +25,7 @@ from replay.viewer.overview import facts
 from replay.workers import process
 from replay.workers.job import WorkerJob, keep_share, own_share, workers_within_limits
 from replay.workers.process import SharedFailureCounts, shared_memory
+from tests.data_tables import from_table
 from tests.load.scenes import talk
 from tests.scenario.keys import in_time, python, scenario
 from tests.virtual_time import in_virtual_time, now
@@ -133,15 +134,7 @@ def test_rates_are_those_since_the_last_look():
     assert in_one_line(who.look()) == "1 plays (2/s), 1 starting"
 
 
-@pytest.mark.parametrize(
-    ("states", "line"),
-    [
-        ([], ""),
-        (["starting"], "1 starting"),
-        (["playing", "playing"], "2 play (5 + 5/s)"),
-        (["lost"], "1 lost"),
-    ],
-)
+@from_table
 def test_all_are_one_line(states, line):
     assert in_one_line([WorkerProgress(name="n", state=state, turns_per_s=5.2) for state in states]) == line
 

@@ -31,65 +31,48 @@ async def test_a_refused_key_stops_a_run_that_has_no_answer_yet(status):
         await breaker.failed("desk", refused(status))
 
 
-@pytest.mark.parametrize("status", [400, 404, 429, 500, None])
-async def test_other_failures_do_not(status):
-    breaker = Breaker(None)
-    await breaker.failed("desk", AdapterRefusedError("no", status=status))
-    assert breaker.stop is None
+async def after(breaker, *happened):
+    """*breaker* once that has happened: an answer, a failed connection, or a status that refuses."""
+    for event in happened:
+        name, _, what = event.partition(" ")
+        if what == "answers":
+            breaker.answered(name)
+        else:
+            await breaker.failed(name, DOWN if what == "down" else refused(int(what)))
+    return breaker
 
 
-async def test_failures_of_another_kind_before_it_are_no_answer():
-    breaker = Breaker(None)
-    await breaker.failed("desk", DOWN)
-    with pytest.raises(RunStoppedError):
-        await breaker.failed("desk", refused(401))
+@pytest.mark.parametrize(
+    "happened",
+    [("desk down", "desk 401"), ("desk answers", "shop 401")],
+    ids=["another failure is no answer", "another system's answer is none of its own"],
+)
+async def test_so_it_does_whatever_else_happened(happened):
+    with pytest.raises(RunStoppedError, match=happened[-1].partition(" ")[0]):
+        await after(Breaker(None), *happened)
 
 
-async def test_a_refused_key_is_a_failure_like_others_once_something_was_answered():
-    """One conversation may be none of ours to ask about."""
-    breaker = Breaker(None)
-    breaker.answered("desk")
-    await breaker.failed("desk", refused(403))
-    assert breaker.stop is None
-
-
-async def test_answers_of_one_system_say_nothing_about_the_key_of_another():
-    breaker = Breaker(None)
-    breaker.answered("desk")
-    with pytest.raises(RunStoppedError, match='"shop"'):
-        await breaker.failed("shop", refused(401))
-
-
-async def test_failing_fast_can_be_turned_off():
-    breaker = Breaker(None, fail_fast=False)
-    await breaker.failed("desk", refused(401))
-    assert breaker.stop is None
+@pytest.mark.parametrize(
+    ("breaker", "happened"),
+    [
+        *((Breaker(None), [f"desk {status}"]) for status in (400, 404, 429, 500)),
+        (Breaker(None), ["desk answers", "desk 403"]),
+        (Breaker(None, fail_fast=False), ["desk 401"]),
+        (Breaker(3), ["desk down"] * 2),
+        (Breaker(2), ["desk down", "desk answers"] * 5),
+        (Breaker(2), ["desk down", "shop down"]),
+    ],
+)
+async def test_what_stops_nothing(breaker, happened):
+    """One conversation may be none of ours to ask about, and failures count in a row and system by system."""
+    assert (await after(breaker, *happened)).stop is None
 
 
 async def test_so_many_failures_in_a_row_stop_the_run():
-    breaker = Breaker(3)
-    for _ in range(2):
-        await breaker.failed("desk", DOWN)
-        assert breaker.stop is None
-    await breaker.failed("desk", DOWN)
+    breaker = await after(Breaker(3), *["desk down"] * 3)
     assert isinstance(breaker.stop, RunStoppedError)
     assert 'system "desk" brought 3 failures in a row' in str(breaker.stop)
     assert "no connection" in str(breaker.stop)
-
-
-async def test_an_answer_begins_the_count_anew():
-    breaker = Breaker(2)
-    for _ in range(5):
-        await breaker.failed("desk", DOWN)
-        breaker.answered("desk")
-    assert breaker.stop is None
-
-
-async def test_systems_are_counted_apart():
-    breaker = Breaker(2)
-    await breaker.failed("desk", DOWN)
-    await breaker.failed("shop", DOWN)
-    assert breaker.stop is None
 
 
 async def test_what_a_system_says_moves_no_cursor():

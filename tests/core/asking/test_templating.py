@@ -73,30 +73,15 @@ def test_a_broken_template_is_found_before_anything_is_asked(text):
         Template({"a": [text]})
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "{{ question.__class__.__mro__[1].__subclasses__() }}",
-        "{{ ''.__class__.__base__.__subclasses__() }} x",
-        "{{ question|attr('__class__') }}",
-        "{{ ''['__class__'] }}",
-        "{{ range.__globals__ }}",
-        "{{ self.__init__.__globals__ }}",
-        "{{ self._TemplateReference__context }} x",
-        "{{ lipsum.__globals__['os'].popen('id').read() }}",
-        "{{ cycler.__init__.__globals__.os.system('true') }}",
-        "{{ messages.append(1) }}",
-        "{{ history[0].update({'a': 1}) }}",
-        "{% include '/etc/passwd' %}",
-        "{% import 'os' as os %}",
-        "{% for i in range(10**9) %}x{% endfor %}",
-        "{{ " + "(" * 5_000 + "1" + ")" * 5_000 + " }}",
-        "{{ 1 / 0 }}",
-    ],
-)
+@from_table
 def test_a_template_can_not_reach_out_of_its_sandbox_nor_fail_otherwise(text):
     with pytest.raises(ValueError, match="template"):
         Template(text).render(VARIABLES)
+
+
+def test_brackets_without_end_in_a_template_are_no_recursion_error():
+    with pytest.raises(ValueError, match="template"):
+        Template("{{ " + "(" * 5_000 + "1" + ")" * 5_000 + " }}").render(VARIABLES)
 
 
 def test_text_in_a_variable_is_not_a_template():

@@ -21,6 +21,7 @@ from replay_adapters.http.polling import Poll
 from replay_adapters.http.websocket import WebSocketAdapter
 from replay_adapters.setting_checks import from_environment
 from tests.adapters.servers import answering
+from tests.data_tables import from_table
 
 DRAWN = "q7Rt2vXw9LmZ4kBn8Ys3"
 JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w"
@@ -48,37 +49,7 @@ def refused(settings: dict, **changes) -> ScenarioError:
 # In a scenario -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "key",
-    [
-        "sk-proj-" + DRAWN * 2,
-        "sk-ant-api03-" + DRAWN * 4 + "-x_AA",
-        "sk-or-v1-" + "0f1e2d3c4b5a69788796a5b4c3d2e1f0",
-        "ghp_" + "x1Y2" * 9,
-        "github_pat_11ABCDEFG0" + "x1Y2" * 10,
-        "xoxb-1234567890-" + DRAWN,
-        "AKIA" + "Q3EXAMPLEQ3EXAMP",
-        "AIza" + "Sy0x1Y2-x1Y2_x1Y2x1Y2x1Y2x1Y2x1Y2x1",
-        "hf_" + "x1Y2" * 9,
-        "glpat-" + DRAWN,
-        "gsk_" + "x1Y2" * 12,
-        "Bearer " + DRAWN,
-        JWT,
-        "-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----",
-        "https://user:hunter2@host/chat",
-        f"https://host/chat?api_key={DRAWN}&v=2",
-        f"https://bot.azurewebsites.net/api/ask?code={DRAWN}%2B%2F==",
-        f"https://store.blob.core.windows.net/box/ask?sv=2024-11-04&sp=r&sig={DRAWN}%3D",
-        f"https://generativelanguage.googleapis.com/v1/models?key={DRAWN}",
-        f"https://host/chat?token={DRAWN}",
-        f"https://host/chat?access_token={DRAWN}",
-        "https://box.s3.amazonaws.com/ask?X-Amz-Expires=60&X-Amz-Signature=" + "0f1e2d3c4b5a6978" * 4,
-        "https://api.telegram.org/bot123456789:AAF" + DRAWN + DRAWN[:12] + "/sendMessage",
-        "http://127.0.0.1:8081/bot123:ABC" + DRAWN + "/sendMessage",
-        "https://hooks.slack.com/services/T00000000/B00000000/" + DRAWN,
-        "https://discord.com/api/webhooks/123456789012345678/" + DRAWN * 3,
-    ],
-)
+@from_table
 def test_a_key_with_its_issuers_beginning_is_refused_wherever_it_stands_and_never_shown(key):
     error = refused({"body": {"note": [key]}})
     [fault] = error.faults
@@ -89,21 +60,7 @@ def test_a_key_with_its_issuers_beginning_is_refused_wherever_it_stands_and_neve
     assert key[-8:] not in str(error)
 
 
-@pytest.mark.parametrize(
-    ("settings", "path"),
-    [
-        ({"headers": {"Authorization": "letmein"}}, "headers.Authorization"),
-        ({"headers": {"X-Api-Key": "swordfish"}}, "headers.X-Api-Key"),
-        ({"headers": {"X-Auth-Token": "abcd1234"}}, "headers.X-Auth-Token"),
-        ({"headers": {"Cookie": "session=1f0c"}}, "headers.Cookie"),
-        ({"body": {"api_key": "swordfish"}}, "body.api_key"),
-        ({"body": {"apiKey": "swordfish"}}, "body.apiKey"),
-        ({"body": {"password": "swordfish"}}, "body.password"),
-        ({"body": {"token": DRAWN}}, "body.token"),
-        ({"body": {"accessToken": "550e8400-e29b-41d4-a716-446655440000"}}, "body.accessToken"),
-        ({"api_key_env": DRAWN}, "api_key_env"),
-    ],
-)
+@from_table
 def test_a_value_under_a_name_that_speaks_of_keys_is_refused_with_advice(settings, path):
     error = refused(settings)
     assert f"systems[0].settings.{path}" in [fault.path for fault in error.faults]
@@ -112,32 +69,7 @@ def test_a_value_under_a_name_that_speaks_of_keys_is_refused_with_advice(setting
     assert "environment variable" in str(error)
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {"body": {"model": "meta-llama/Llama-3.1-70B-Instruct", "max_tokens": 512}},
-        {"body": {"model": "gpt-4o-mini-2024-07-18", "id": "550e8400-e29b-41d4-a716-446655440000"}},
-        {"body": {"stop_token": "<|endoftext|>", "tokenizer": "Qwen/Qwen2.5-7B-Instruct-1M"}},
-        {"body": {"token": "{{session_id}}", "key": "question", "sort_key": "conversation-2024-turn-12"}},
-        {"body": {"password": "", "secret": "{{ question }}", "api_key": "EMPTY"}},
-        {"body": {"text": "The key to it is a token of trust; the secret: patience, 12345678901234567890."}},
-        {
-            "body": {
-                "name": "sk-learn-based-classifier-v2",
-                "commit": "0f1e2d3c4b5a69788796a5b4c3d2e1f000112233",
-            }
-        },
-        {"headers": {"X-Request-Id": "550e8400-e29b-41d4-a716-446655440000", "Accept": "application/json"}},
-        {"headers": {"Authorization": "Bearer {{session_id}}", "X-Api-Key": "dummy"}},
-        {"headers_env": {"Authorization": "Bearer ${BOT_TOKEN}", "X-Key": "MY_OWN_KEY_2"}},
-        {"url": "http://localhost:8000/v1?api-version=2024-10-21&key={{session_id}}"},
-        {"url": "http://localhost:8000/v1?code=en-US&sig=v2&signature=none&sort_code=12-34-56"},
-        {"url": "http://localhost:8000/bot${TELEGRAM_TOKEN}/send?code=${FUNCTION_KEY}"},
-        {"url": "http://localhost:8000/robot12:30/services/550e8400-e29b-41d4-a716-446655440000/ask"},
-        {"api_key_env": "OPENAI_API_KEY", "token_env": "RASA_TOKEN"},
-        {"password_file": "secrets/9f8e7d6c5b4a39281706"},
-    ],
-)
+@from_table
 def test_what_only_resembles_a_key_is_left_alone(settings):
     text = yaml.safe_dump(scenario(settings), sort_keys=False)
     assert parse_scenario(text, source="s.yaml", folder=Path()).scenario.name == "try"

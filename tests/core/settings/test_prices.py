@@ -14,6 +14,7 @@ from replay.core.asking.costs import Prices, PriceTable, cost_usd, read_price_ta
 from replay.scenario.assembly import assemble
 from replay.scenario.reading import parse_scenario
 from tests.adapters.servers import answering
+from tests.data_tables import from_table
 
 PRICES = Prices(prompt_usd=2.0, completion_usd=10.0, cached_prompt_usd=0.5)
 
@@ -89,17 +90,7 @@ def _scenario(folder: Path, **more: Any) -> Any:
     return parse_scenario(json.dumps(value), source="s.yaml", folder=folder)
 
 
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        ("models:\n  a: {prompt_usd: 1}\n", r'"prices.yaml", line 2, models.a.completion_usd: is required'),
-        ("models:\n  a: {prompt_usd: -1, completion_usd: 1}\n", "line 2, models.a.prompt_usd"),
-        ("models:\n  a: {prompt_usd: 1, completion_usd: 1, input: 2}\n", '"input" is not a setting here'),
-        ("- 1\n", "is a mapping with models"),
-        ("models: [\n", '"prices.yaml", line'),
-        (None, "can't be read: No such file"),
-    ],
-)
+@from_table
 def test_faults_of_a_table_are_faults_of_the_scenario(tmp_path: Path, text: str | None, says: str) -> None:
     if text is not None:
         (tmp_path / "prices.yaml").write_text(text, "utf-8")

@@ -164,63 +164,17 @@ ISO = "seconds or ISO 8601, as in 2024-05-01T12:00:00Z"
 FIELDS = "(allowed: at_s, conversation, gaps_s)"
 
 
-@pytest.mark.parametrize(
-    ("text", "fault"),
-    [
-        ("", ": has no arrivals; there is nothing to play"),
-        ("at_s\n", ": has no arrivals; there is nothing to play"),
-        (
-            "time,conversation\n1,a\n",
-            ':1: at_s: the header has no column "at_s", nor "TIMESTAMP" as published traces have '
-            "(found: time, conversation)",
-        ),
-        (
-            "at_s,conversaton\n1,a\n",
-            f':1: conversaton: is not a field here; did you mean "conversation"? {FIELDS}',
-        ),
-        ("at_s,at_s\n1,2\n", ":1: at_s: stands twice in the header"),
-        ("at_s\n1\nsoon\n", f':3: at_s: "soon" is not a time; expected {ISO}'),
-        ("at_s\n1\nnan\n", ":3: at_s: nan is not a time; expected a finite number of seconds"),
-        ("at_s,gaps_s\n1,\n,\n", f':3: at_s: "" is not a time; expected {ISO}'),
-        ("at_s\n5\n3.5\n", ":3: at_s: is 1.5 s before the line above; sort the file by its times"),
-        (
-            "TIMESTAMP,X\n5,1\n3,1\n",
-            ":3: TIMESTAMP: is 2 s before the line above; sort the file by its times",
-        ),
-        ("at_s,gaps_s\n1\n", ":2: has 1 cells, expected 2 as in the header"),
-        ('at_s,gaps_s\n1,"2\n', ":2: is not valid CSV: unexpected end of data (is a quote missing?)"),
-        ("at_s,gaps_s\n1,2;x\n", ':2: gaps_s: is "2;x", expected seconds as in 2;0.5;10'),
-        ("at_s,gaps_s\n1,[2\n", ':2: gaps_s: is "[2", expected seconds as in 2;0.5;10'),
-        ("at_s,gaps_s\n1,2;-1\n", ":2: gaps_s: -1.0 is not 0 or more seconds"),
-        ("at_s,gaps_s\n1,inf\n", ":2: gaps_s: inf is not 0 or more seconds"),
-        (
-            b"at_s,conversation\n1,caf\xe9\n",
-            ":2: is not UTF-8: found the byte 0xe9; save the file as UTF-8",
-        ),
-        (
-            '{"at_s": 1, "conversaton": "a"}',
-            f':1: conversaton: is not a field here; did you mean "conversation"? {FIELDS}',
-        ),
-        (
-            '{"at_s": 1}\n{"timestamp": 2}',
-            ':2: at_s: is required but missing (or, in a Mooncake trace, "timestamp" beside "input_length" '
-            'and "output_length")',
-        ),
-        (
-            '{"at_s": true}',
-            ":1: at_s: True is not a time; expected seconds or a text as 2024-05-01T12:00:00Z",
-        ),
-        ('{"at_s": 1, "conversation": 1.5}', ":1: conversation: is 1.5, expected the id of a conversation"),
-        ('{"at_s": 1, "gaps_s": 5}', ":1: gaps_s: is 5, expected a list of seconds"),
-        ('{"at_s": 1, "gaps_s": [true]}', ":1: gaps_s: True is not 0 or more seconds"),
-        ('{"at_s": 1}\n[2]', ":2: found a list, expected an object"),
-    ],
-)
+@from_table
 def test_a_fault_is_named_by_file_line_and_field(tmp_path, text, fault):
     path = trace(tmp_path, text)
     with pytest.raises(DatasetError) as caught:
         list(read_trace(path))
     assert str(caught.value) == f"{path}{fault}"
+
+
+def test_a_line_that_is_not_utf_8_is_named(tmp_path):
+    with pytest.raises(DatasetError, match=":2: is not UTF-8: found the byte 0xe9; save the file as UTF-8"):
+        list(read_trace(trace(tmp_path, b"at_s,conversation\n1,caf\xe9\n")))
 
 
 def test_a_line_without_an_end_is_named(tmp_path, monkeypatch):

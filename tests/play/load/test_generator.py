@@ -86,8 +86,7 @@ async def test_a_closed_level_keeps_exactly_its_users_busy():
     assert outcome.cut == 0
 
 
-@pytest.mark.parametrize("turns", [1, 2, 7, 40])
-@pytest.mark.parametrize("users", [1, 3, 16])
+@pytest.mark.parametrize(("users", "turns"), [(16, 1), (3, 7), (1, 40)])
 @in_virtual_time
 async def test_never_more_turns_are_asked_than_asked_for(users, turns):
     crowd = Crowd(turns=3, answer_s=0.0)

@@ -17,6 +17,7 @@ from replay.play.load.level import (
     parse_objectives,
     steps,
 )
+from tests.data_tables import from_table
 
 SLO = {"ttft_p95_s": 0.5, "latency_p99_s": 3, "errors": 0.01, "f1_drop": 0.05, "f1_min": 0.3}
 
@@ -74,49 +75,13 @@ def test_what_was_not_measured_is_not_met(key):
     assert not objective.met({key: math.nan})
 
 
-@pytest.mark.parametrize(
-    ("key", "value", "complaint"),
-    [
-        ("ttft_p95", 1, 'is not an objective; did you mean "ttft_p95_s"?'),
-        ("latencey_p99_s", 1, 'did you mean "latency_p99_s"?'),
-        ("error", 1, 'did you mean "errors"?'),
-        (
-            "f2_drop",
-            1,
-            '"f2" is not a scorer of the scenario; did you mean "f1_drop"? (the scenario has: f1, em)',
-        ),
-        ("coverage_min", 1, '"coverage" is not a scorer of the scenario (the scenario has: f1, em)'),
-        (
-            "speed",
-            1,
-            '"speed" is not an objective (allowed: latency, response, ttft, itl, tpot, tpot_done',
-        ),
-        ("_min", 1, '"_min" is not an objective'),
-        ("latency_p0_s", 1, "0 is not a percentile"),
-        ("latency_p101_s", 1, "101 is not a percentile"),
-        ("latency_p99_s", 0, "0 is not a positive number of seconds"),
-        ("errors", 5, "5 is not a share from 0 to 1 (1 % is 0.01)"),
-        ("errors", -0.1, "-0.1 is not a share"),
-        ("f1_drop", -1, "-1 is below 0"),
-        ("f1_min", "high", "'high' is not a number"),
-        ("f1_min", True, "True is not a number"),
-        ("f1_min", math.nan, "nan is not a number"),
-        ("f1_min", None, "None is not a number"),
-    ],
-)
+@from_table
 def test_what_is_no_objective_is_reported_with_the_nearest_that_is(key, value, complaint):
     with pytest.raises(ValueError, match=re.escape(complaint)):
         parse_objective(key, value, scorers=["f1", "em"])
 
 
-@pytest.mark.parametrize(
-    ("key", "taken", "refused"),
-    [
-        ("errors", (0, 0.5, 1), (-0.01, 1.01, True, float("nan"))),
-        ("latency_p99_s", (0.001, 60), (0, -1, float("inf"))),
-        ("f1_min", (-1, 0, 2), (None,)),
-    ],
-)
+@from_table
 def test_thresholds_have_their_ranges(key, taken, refused):
     assert [parse_objective(key, value, scorers=["f1"]).threshold for value in taken] == list(taken)
     for value in refused:

@@ -20,54 +20,8 @@ from replay.core.conversation import Conversation, Turn
 from replay.play.load.section import LoadSection, SweepSection, draw
 from tests.data_tables import from_table
 
-SWEEP = {"levels": [1, 2]}
 
-
-def test_what_is_left_out_is_a_polite_closed_load():
-    assert LoadSection(turns=1).model_dump(exclude={"think"}) == {
-        "profile": "closed", "concurrency": 8, "rate": None, "trace": None, "speed": 1.0, "max_open": 10_000,
-        "order": "sequential", "ramp_s": 0.0, "warmup_s": 0.0, "duration_s": None, "conversations": None,
-        "turns": 1, "sweep": None, "slo": {}, "workers": 1, "keep_turns": 2_000_000,
-    }  # fmt: skip
-    assert SweepSection(levels=(1,)).model_dump() == {
-        "levels": (1.0,), "go_on": False, "low": None, "high": None, "resolution": 0.1, "confirm": 1,
-    }  # fmt: skip
-
-
-def test_a_section_stays_as_it_was_checked():
-    with pytest.raises(ValidationError, match="frozen"):
-        LoadSection(turns=1).turns = 2
-
-
-FAULTY = [
-    ({}, "how long? set duration_s, conversations or turns"),
-    ({"profile": "constant", "turns": 1}, "profile constant needs rate, in conversations per second"),
-    ({"profile": "poisson", "turns": 1}, "profile poisson needs rate"),
-    ({"profile": "trace"}, "trace, a file, belongs to profile: trace"),
-    ({"trace": "t.csv", "turns": 1}, "trace, a file, belongs to profile: trace"),
-    ({"profile": "trace", "trace": "t.csv", "ramp_s": 1}, "profile trace has its own arrivals"),
-    ({"profile": "trace", "trace": "t.csv", "sweep": SWEEP, "duration_s": 1}, "trace has its own arrivals"),
-    ({"profile": "recorded", "ramp_s": 1}, "profile recorded has its own arrivals: no sweep and no ramp_s"),
-    ({"profile": "recorded", "trace": "t.csv"}, "trace, a file, belongs to profile: trace"),
-    ({"turns": 1, "speed": 2}, "speed belongs to the profiles trace and recorded; closed has its load"),
-    ({"sweep": SWEEP}, "a sweep needs duration_s"),
-    ({"sweep": {"low": 1, "high": 2}, "duration_s": 1}, "needs objectives (slo)"),
-    ({"sweep": {"levels": [1, 1.5]}, "duration_s": 1}, "whole numbers of conversations"),
-    ({"sweep": {"levels": [1.5, 2]}, "duration_s": 1}, "whole numbers of conversations"),
-    ({"warmup_s": 1, "turns": 1}, "warmup_s needs duration_s"),
-    ({"concurrency": 2, "workers": 3, "turns": 1}, "needs a user of its own, and there are 2"),
-    ({"sweep": {"levels": [2, 9]}, "workers": 3, "duration_s": 1}, "each of 3 workers needs a user"),
-    ({"sweep": {"low": 2, "high": 9}, "slo": {"errors": 0}, "workers": 3, "duration_s": 1}, "there are 2 at"),
-    ({"sweep": {}, "duration_s": 1}, "either levels, or low and high"),
-    ({"sweep": {"levels": [1], "low": 1, "high": 2}, "duration_s": 1}, "either levels, or low and high"),
-    ({"sweep": {"low": 1}, "duration_s": 1}, "a search needs high, above low"),
-    ({"sweep": {"low": 2, "high": 2}, "duration_s": 1}, "a search needs high, above low"),
-    ({"sweep": {"levels": [2, 1]}, "duration_s": 1}, "levels rise"),
-    ({"sweep": {"levels": [1, 1]}, "duration_s": 1}, "levels rise"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("said", "fault"), FAULTY)
+@from_table
 def test_what_does_not_go_together_is_said(said, fault):
     with pytest.raises(ValidationError, match=re.escape(fault)):
         LoadSection.model_validate(said)
@@ -78,15 +32,7 @@ def test_what_goes_together_is_taken(said):
     assert LoadSection.model_validate(said).open == (said.get("profile", "closed") != "closed")
 
 
-@pytest.mark.parametrize(
-    ("key", "taken", "refused"),
-    [
-        ("concurrency", 1, 0), ("rate", 0.01, 0), ("speed", 0.01, 0), ("max_open", 1, 0), ("ramp_s", 0, -0.1),
-        ("warmup_s", 0, -0.1), ("duration_s", 0.01, 0), ("conversations", 1, 0), ("turns", 1, 0),
-        ("workers", 1, 0), ("workers", 64, 65), ("keep_turns", 0, -1), ("duration_s", 1, float("inf")),
-        ("turnss", None, 1),
-    ],
-)  # fmt: skip
+@from_table
 def test_numbers_have_their_ranges(key, taken, refused):
     rest = {"turns": 1, "concurrency": 64}
     if key == "speed":

@@ -12,6 +12,7 @@ from scipy.stats import kstest, pearsonr
 from replay.core.conversation import Conversation, Turn
 from replay.core.errors import InputError
 from replay.play.load.section import ThinkTime, think_rng
+from tests.data_tables import from_table
 
 UNLIKELY = 1e-3
 """A test of a law fails below this p-value. Seeds are fixed, so none fails by chance; none was chosen."""
@@ -82,21 +83,7 @@ def test_recorded_times_are_scaled_and_then_cut():
     assert ThinkTime(kind="recorded", scale=0.5, max_s=3).gaps_s(times, random.Random()) == (2, 3, 3)
 
 
-@pytest.mark.parametrize(
-    ("metadata", "complaint"),
-    [
-        ({}, "no timestamp of turn 2"),
-        ({"timestamps": [1, None, 3]}, "no timestamp of turn 2"),
-        ({"timestamps": [None, 1, 3]}, "no timestamp of turn 1"),
-        ({"timestamps": [1, 2]}, "one entry for each of its 3 turns"),
-        ({"timestamps": "1, 2, 3"}, "one entry for each of its 3 turns"),
-        ({"timestamps": [1, "noon", 3]}, r'metadata.timestamps\[1\]: "noon" is not a time'),
-        ({"timestamps": [1, True, 3]}, r"timestamps\[1\]: True is not a time"),
-        ({"timestamps": [1, math.nan, 3]}, "nan is not a time"),
-        ({"timestamps": [5, 2, 9]}, "turn 2 was asked 3 s before turn 1 was over"),
-        ({"timestamps": [1, 2, 9], "answer_timestamps": [4, 5, 6]}, "asked 2 s before turn 1 was over"),
-    ],
-)
+@from_table
 def test_unknown_recorded_times_are_an_error_that_names_the_conversation(metadata, complaint):
     with pytest.raises(InputError, match=f'conversation "album".*{complaint}'):
         ThinkTime(kind="recorded").gaps_s(talk(3, **metadata), random.Random())

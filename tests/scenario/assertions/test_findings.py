@@ -181,17 +181,7 @@ def test_the_form(metric, meant):
     assert pass_metric(metric) == meant
 
 
-@pytest.mark.parametrize(
-    ("metric", "asserted", "value", "turns"),
-    [
-        ("pass^1(check)", {}, (1 + 1 / 2 + 1 + 1 + 1 / 2 + 1 + 1 + 1) / 8, 8),
-        ("pass^2(check)", {}, 5 / 7, 7),
-        ("pass@2(check)", {}, 1, 7),
-        ("pass^2(check)", {"depth": 2}, 2 / 3, 3),
-        ("pass^1(check, conversations)", {}, (1 / 2 + 1 + 1 / 2 + 1) / 4, 8),
-        ("pass^2(check, conversations)", {}, 1 / 3, 6),
-    ],
-)
+@from_table
 def test_the_number_is_held_against_its_bound(metric, asserted, value, turns):
     assert finding(*PLAYS, metric=metric, min=value - 1e-9, **asserted).holds
     found = finding(*PLAYS, metric=metric, max=value - 1e-6, **asserted)
@@ -230,13 +220,7 @@ def test_the_lines_of_a_failed_one_are_few():
     assert (len(lines), lines[-1]) == (6, "and 2 more")
 
 
-@pytest.mark.parametrize(
-    ("metric", "reason"),
-    [
-        ("pass^3(check)", "no turn has 3 plays with a score"),
-        ("pass^3(check, conversations)", "no conversation has 3 plays with a score"),
-    ],
-)
+@from_table
 def test_what_too_few_plays_say_nothing_of_fails(metric, reason):
     found = finding(*PLAYS, metric=metric, min=0)
     assert (found.holds, found.reason) == (False, reason)

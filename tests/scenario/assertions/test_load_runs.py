@@ -7,28 +7,19 @@ from msgspec.structs import replace
 import replay
 from replay.results.comparing import check_assertions
 from replay.store.store import RunStore
+from tests.scenario.keys import scenario, talk
 
 
-def play(tmp_path, **load):
-    scenario = {
-        "name": "load",
-        "data": {"path": str(tmp_path / "talks.jsonl")},
-        "systems": [{"name": "s", "adapter": "scripted", "settings": {"answers": "gold", "delay_s": 0.01}}],
-        "policies": ["pred"],
-        "scorers": ["em"],
-        "drift": {"nlp_workers": 0},
-        "load": load,
-        "assert": [
-            {"metric": "em", "min": 1},
-            {"metric": "latency_p50_s", "min": 0.01},
-            {"metric": "check", "min": 1},
-        ],
-    }
-    talk = (
-        '{"id": "c%d", "turns": [{"question": "Who?", "gold_answer": "Me.", "expect": {"contains": "me"}}]}\n'
-    )
-    (tmp_path / "talks.jsonl").write_text("".join(talk % n for n in range(4)))
-    return replay.run(scenario, runs=tmp_path)
+def play(folder, answers="gold", asserted=None, **load):
+    talks = [talk(f"c{n}", expect={"contains": "said"}) for n in range(4)]
+    system = {"settings": {"answers": answers, "delay_s": 0.01}}
+    asserted = asserted or [
+        {"metric": "em", "min": 1},
+        {"metric": "latency_p50_s", "min": 0.01},
+        {"metric": "check", "min": 1},
+    ]
+    file = scenario(folder, talks=talks, system=system, load=load, **{"assert": asserted})
+    return replay.run(file, runs=folder / "runs")
 
 
 def test_only_turns_due_in_the_measured_window_count(tmp_path):
@@ -70,17 +61,9 @@ def test_turns_that_were_only_tallied_cannot_be_evaluated(tmp_path):
 
 def test_a_load_run_can_be_held_against_another(tmp_path):
     first = play(tmp_path, concurrency=2, turns=30)
-    content = {
-        "name": "again",
-        "data": {"path": str(tmp_path / "talks.jsonl")},
-        "systems": [{"name": "s", "adapter": "scripted", "settings": {"answers": ["No idea."]}}],
-        "policies": ["pred"],
-        "scorers": ["em"],
-        "drift": {"nlp_workers": 0},
-        "load": {"concurrency": 2, "turns": 30},
-        "assert": [{"metric": "em", "compare": str(first.folder), "max_drop": 0.5}],
-    }
-    (found,) = check_assertions(replay.run(content, runs=tmp_path))
+    asserted = [{"metric": "em", "compare": str(first.folder), "max_drop": 0.5}]
+    again = play(tmp_path, ["No idea."], asserted, concurrency=2, turns=30)
+    (found,) = check_assertions(again)
 
     assert not found.holds
     assert found.findings[0].value == -1

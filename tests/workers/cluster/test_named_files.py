@@ -9,6 +9,7 @@ import pytest
 
 from replay.core.errors import ScenarioError
 from replay.workers.cluster.job_files import named_files
+from tests.data_tables import from_table
 from tests.scenario.keys import scenario
 
 
@@ -47,27 +48,7 @@ def test_conversations_answers_kept_and_files_of_judges_stay(tmp_path):
     assert names(tmp_path, load={"turns": 1}, **more) == [], "nor does a load's"
 
 
-@pytest.mark.parametrize(
-    ("changes", "expected"),
-    [
-        ({"system": python("bot.py:answer")}, ["bot.py"]),
-        ({"system": python("code/bot.py:Bot.answer")}, ["code/bot.py"]),
-        ({"system": {"adapter": "bot.py:Bot"}}, ["bot.py"]),
-        ({"system": {"adapter": "command", "settings": {"command": ["python", "bot.py"]}}}, ["bot.py"]),
-        ({"system": {"settings": {"answers": "answers.txt"}}}, ["answers.txt"]),
-        ({"system": {"settings": {"answers": "../shared/answers.txt"}}}, ["../shared/answers.txt"]),
-        ({"policies": [{"augment": {"resolver": "own.py:Own"}}]}, ["own.py"]),
-        ({"policies": [{"bot.py:Policy": {"prompt": "ask.txt"}}]}, ["ask.txt", "bot.py"]),
-        ({"drift": {"resolver": "own.py:Own", "settings": {"path": "model"}}}, ["model/a/w.txt", "own.py"]),
-        ({"prices": "prices.txt"}, ["prices.txt"]),
-        ({"tools": {"results": "answers.txt", "function": "bot.py:call"}}, ["answers.txt", "bot.py"]),
-        (
-            {"cluster": {"files": ["model", "*.txt"]}},
-            ["answers.txt", "ask.txt", "model/a/w.txt", "prices.txt"],
-        ),
-    ],
-    ids=str,
-)
+@from_table
 def test_what_settings_name_is_needed(tmp_path, changes, expected):
     folder = tmp_path / "here"
     written(

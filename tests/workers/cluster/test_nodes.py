@@ -20,6 +20,7 @@ from replay.report.notes import notes
 from replay.workers.cluster import actor_pool
 from replay.workers.cluster.ray_cluster import ClusterNode, distributions, installed_versions
 from tests.cli.command import replay_process
+from tests.data_tables import from_table
 from tests.load.scenes import Server, reply, talk
 from tests.scenario.keys import outcomes, played, python, scenario
 from tests.waiting import takes, until_async
@@ -95,17 +96,7 @@ async def test_a_run_that_a_bug_ends_says_so_and_nothing_of_ray_s(tmp_path, on_t
     assert not [word for word in ("Traceback", "ray.", "never retrieved") if word in done.stderr]
 
 
-@pytest.mark.parametrize(
-    ("there", "said"),
-    [
-        ({"convreplay": "0.0.9"}, r"has convreplay 0\.0\.9, and this program convreplay \d"),
-        ({"convreplay": None}, r"has no convreplay, and this program convreplay \d"),
-        (
-            {"Python": "3.9", "ray": "2.50.0"},
-            r"has Python 3\.9, ray 2\.50\.0, and this program Python 3\.1\d, ray 2",
-        ),
-    ],
-)
+@from_table
 async def test_a_node_with_other_versions_is_refused_before_anything_is_asked(tmp_path, fake, there, said):
     node = fake.add()
     fake.installed[node] = there

@@ -11,6 +11,7 @@ from replay.results.run import Run
 from replay.runs.launch import resume_async, run_async
 from replay.runs.rerun import rerun_async
 from tests.cli.command import replay_cli
+from tests.data_tables import from_table
 from tests.scenario.keys import in_time, outcomes, played, python, scenario, talk, write_talks
 from tests.workers.cluster.fake_ray import FakeRay, put_in_place
 
@@ -91,24 +92,7 @@ def test_an_address_is_a_host_with_a_port(tmp_path, address):
     assert section.address == address
 
 
-@pytest.mark.parametrize(
-    ("changes", "fault"),
-    [
-        (
-            {"play": {"workers": 2}},
-            r"play\.workers +the nodes of the cluster play, .*leave it out, or play it",
-        ),
-        ({"play": {"workers": "auto"}}, r"play\.workers +the nodes of the cluster play"),
-        (
-            {"load": {"turns": 4, "concurrency": 2, "workers": 2}},
-            r"load\.workers +the nodes of the cluster play",
-        ),
-        (
-            {"play": {"cache": "kept"}},
-            r"play\.cache +is a folder of this machine, .*\(--on here, on=\"here\"\)",
-        ),
-    ],
-)
+@from_table
 async def test_what_a_cluster_can_not_have_is_said(tmp_path, changes, fault):
     with pytest.raises(ScenarioError, match=fault):
         await played(tmp_path, cluster={}, **changes)
