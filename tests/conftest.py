@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
 import gc
 import hashlib
 import os
@@ -93,15 +94,16 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.enable()
 
 
-def pytest_collection_finish(session: pytest.Session) -> None:
+def pytest_collection_finish() -> None:
     """
     Thousands of tests are no garbage: looking through them took longer than a small run that is played.
 
-    A run finds another one under way that keeps the collector quiet, or each would count what is frozen.
+    A run finds another one under way that keeps the collector quiet, or each would count what is frozen. It
+    stays quiet to the end, where pytest collects what is left.
     """
     quiet = ExitStack()
     quiet.enter_context(gc_paused())
-    session.config.add_cleanup(quiet.close)
+    atexit.register(quiet.close)
 
 
 @pytest.fixture(scope="session")

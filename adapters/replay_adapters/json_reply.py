@@ -128,15 +128,15 @@ class _DepthMeasure(TreeInterpreter):
         """By identity, with what it belongs to, so that nothing else gets that identity."""
 
     def visit_multi_select_list(self, node: Any, value: Any) -> Any:
-        return self._measured(super().visit_multi_select_list(node, value))
+        return self._check_size(super().visit_multi_select_list(node, value))
 
     def visit_multi_select_dict(self, node: Any, value: Any) -> Any:
-        return self._measured(super().visit_multi_select_dict(node, value))
+        return self._check_size(super().visit_multi_select_dict(node, value))
 
     def visit_flatten(self, node: Any, value: Any) -> Any:
-        return self._measured(super().visit_flatten(node, value))
+        return self._check_size(super().visit_flatten(node, value))
 
-    def _measured(self, made: Any) -> Any:
+    def _check_size(self, made: Any) -> Any:
         if self._size(made) > LARGEST_RESULT:
             raise _TooLarge(f"it makes more than {LARGEST_RESULT:,} characters of the reply")
         return made
@@ -267,7 +267,7 @@ def is_true(value: Any) -> bool:
     return value is not None and value is not False and value not in ("", [], {})
 
 
-def listed(value: Mapping[str, Any], name: str) -> Sequence[Any]:
+def list_under(value: Mapping[str, Any], name: str) -> Sequence[Any]:
     """Return the list under *name*; an empty one if there is none."""
     found = value.get(name)
     return found if isinstance(found, list) else ()

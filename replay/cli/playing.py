@@ -143,7 +143,7 @@ def play_and_report(
     Raises:
         typer.Exit: the run was interrupted (130), nothing was answered (1) or an assertion failed (100).
     """
-    played = _played(play, runs, folder)
+    played = _play_with_progress(play, runs, folder)
     show_whole(played, as_json=as_json, junit=junit, full=full, worse=worse)
 
 
@@ -176,7 +176,7 @@ def show_whole(
     exit_code(held)
 
 
-def _played(play: Play, runs: Path, folder: Path | None = None) -> Run:
+def _play_with_progress(play: Play, runs: Path, folder: Path | None = None) -> Run:
     """Return one run, with live progress; an interruption says how to go on."""
     try:
         with RunProgress(open_console(stderr=True)) as progress:

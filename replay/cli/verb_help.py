@@ -238,10 +238,10 @@ class Verb(TyperCommand):
             unknown = getattr(error, "option_name", None)
             if type(error).__name__ == "NoSuchOption" and not getattr(error, "possibilities", None):
                 # Typer shows them behind its message.
-                vars(error)["possibilities"] = self._meant(str(unknown))
+                vars(error)["possibilities"] = self._possible_options(str(unknown))
             raise
 
-    def _meant(self, unknown: str) -> list[str]:
+    def _possible_options(self, unknown: str) -> list[str]:
         options = [name for parameter in self.params for name in parameter.opts if name.startswith("--")]
         other = f"--{_ALSO_CALLED.get(unknown.strip('-'), '')}"
         return [other] if other in options else options

@@ -27,7 +27,7 @@ class PlayTrace(NamedTuple):
 
         A turn that is asked again in a later session of the run, which *started_at* another time, is another.
         """
-        return _hashed(8, self.id, depth, ask, started_at if depth else None)
+        return _hex_digest(8, self.id, depth, ask, started_at if depth else None)
 
     def traceparent(self, depth: int, ask: int, started_at: float | None) -> str:
         """Return the ``traceparent`` header (W3C Trace Context) of one ask."""
@@ -44,10 +44,10 @@ class RunTraces:
     """Share of the plays that are sampled, in [0, 1]."""
 
     def of(self, conversation: str, system: str, policy: str) -> PlayTrace:
-        id = _hashed(16, self.run, conversation, system, policy)
+        id = _hex_digest(16, self.run, conversation, system, policy)
         return PlayTrace(id, int(id[16:], 16) < self.sample * 2**64)
 
 
-def _hashed(size: int, *parts: object) -> str:
+def _hex_digest(size: int, *parts: object) -> str:
     text = "\0".join(map(str, parts))
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=size).hexdigest()

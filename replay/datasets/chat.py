@@ -144,7 +144,7 @@ class ChatReader:
         elif any("." in name for name in self._fields()):
             rows = self._rows(path, dict[str, Any])
             yield from conversations(
-                rows, lambda row, place: self._build(self._lifted(row, kind, place), place)
+                rows, lambda row, place: self._build(self._lift_fields(row, kind, place), place)
             )
         else:
             yield from conversations(self._rows(path, kind), self._build)
@@ -168,7 +168,7 @@ class ChatReader:
         for name, (place, messages) in threads.items():
             row = {"id": name, self.messages_field: messages}
             try:
-                yield place, self._lifted(row, kind, place)
+                yield place, self._lift_fields(row, kind, place)
             except DatasetError as error:
                 yield place, error
 
@@ -176,7 +176,7 @@ class ChatReader:
         named = (self.id_field, self.system_field, self.messages_field, self.role_field, self.text_field)
         return tuple(name for name in (*named, *self.metadata_fields) if name)
 
-    def _lifted(self, row: dict[str, Any], kind: type[Any], place: SourceLocation) -> Any:
+    def _lift_fields(self, row: dict[str, Any], kind: type[Any], place: SourceLocation) -> Any:
         """
         Return *row* as *kind*, with nested fields lifted to fields of their own: ``author.role``.
 
@@ -226,15 +226,15 @@ class ChatReader:
         metadata = dict(log.metadata) if isinstance(log.metadata, dict) else {}
         kept = ((name, getattr(log, f"more_{n}")) for n, name in enumerate(self.metadata_fields))
         metadata |= {name: value for name, value in kept if value is not None}
-        return self._told(log, place).conversation(name, metadata, place)
+        return self._read_log(log, place).conversation(name, metadata, place)
 
-    def _told(self, log: Any, place: SourceLocation) -> ChatLogParser:
+    def _read_log(self, log: Any, place: SourceLocation) -> ChatLogParser:
         story = ChatLogParser()
         if self.system_field and log.system is not None:
             story.instruct("system", parse_content(log.system, place, self.system_field).text)
         for index, message in enumerate(log.messages):
             at = f"{self.messages_field}[{index}]"
-            role, said = self._said(message, place, at)
+            role, said = self._read_message(message, place, at)
             if role not in _ROLES:
                 raise self._unknown_role(role, place, at)
             if role in ("tool", "function") and not said.results:
@@ -242,7 +242,7 @@ class ChatReader:
             story.tell(role, said, message.timestamp)
         return story
 
-    def _said(self, message: Any, place: SourceLocation, at: str) -> tuple[str, ParsedMessage]:
+    def _read_message(self, message: Any, place: SourceLocation, at: str) -> tuple[str, ParsedMessage]:
         if message.role is None and message.content is None and (item := item_of(message, place, at)):
             return item
         if message.role is None:

@@ -242,7 +242,7 @@ class ChatTurn:
         return tuple(step for position, step in enumerate(steps) if position not in stray)
 
     @property
-    def lost(self) -> Counter[str]:
+    def unsent_parts(self) -> Counter[str]:
         """Return the number of the turn's parts that are never sent, by kind."""
         sent = pair_calls(self.steps)
         lost = {
@@ -319,7 +319,7 @@ class ChatLogParser:
                 for number, turn in enumerate(self.turns, 1)
             ),
             background=join_texts(self.opening),
-            metadata=with_left_out(with_times, [turn.lost for turn in self.turns]),
+            metadata=with_left_out(with_times, [turn.unsent_parts for turn in self.turns]),
         )
 
     def instruct(self, role: Literal["system", "developer"], prompt: str) -> None:

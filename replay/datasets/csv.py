@@ -243,11 +243,11 @@ def _build(rows: list[_CsvRow], place: SourceLocation) -> Conversation:
     return Conversation(
         id=name,
         turns=tuple(turns),
-        title=_shared(rows, "title"),
-        section=_shared(rows, "section"),
-        background=_shared(rows, "background"),
+        title=_shared_value(rows, "title"),
+        section=_shared_value(rows, "section"),
+        background=_shared_value(rows, "background"),
         passages=tuple(passages.values()),
-        expect=read_cells({name: _shared(rows, name) for name in ends}, place),
+        expect=read_cells({name: _shared_value(rows, name) for name in ends}, place),
     )
 
 
@@ -263,7 +263,7 @@ def _turn_number(row: _CsvRow, previous: int) -> int:
     return int(cell)
 
 
-def _shared(rows: Sequence[_CsvRow], name: str) -> str:
+def _shared_value(rows: Sequence[_CsvRow], name: str) -> str:
     """
     Return the value that all *rows* share in the column *name*; a row may leave it empty.
 

@@ -310,17 +310,19 @@ def _misfit(
 ) -> DatasetError:
     at = _AT.search(message)
     within = at["path"] if at else ""
-    path = f"{field}{within}" if within.startswith("[") else _joined(field, within).rstrip(".")
+    path = f"{field}{within}" if within.startswith("[") else _join(field, within).rstrip(".")
     text = message[: at.start()] if at else message
     if found := _WRONG_TYPE.fullmatch(text):
-        return place.error(f"found {_named(found['found'])}, expected {_named(found['expected'])}", path)
+        return place.error(
+            f"found {_in_words(found['found'])}, expected {_in_words(found['expected'])}", path
+        )
     if found := _MISSING.fullmatch(text):
         there = "" if within else _names_in(data)
-        return place.error(f"is required but missing{there}", _joined(path, found["name"]))
+        return place.error(f"is required but missing{there}", _join(path, found["name"]))
     if found := _UNKNOWN.fullmatch(text):
         name, allowed = found["name"], _fields_at(row_type, within)
         close = nearest(name, allowed)
-        return place.error(f"is not a field here{close} (allowed: {', '.join(allowed)})", _joined(path, name))
+        return place.error(f"is not a field here{close} (allowed: {', '.join(allowed)})", _join(path, name))
     return place.error(text[:1].lower() + text[1:], path)
 
 
@@ -334,11 +336,11 @@ def _names_in(data: bytes | msgspec.Raw) -> str:
     return f" (found: {', '.join(shown)})" if names else ""
 
 
-def _joined(path: str, name: str) -> str:
+def _join(path: str, name: str) -> str:
     return f"{path}.{name}" if path else name
 
 
-def _named(types: str) -> str:
+def _in_words(types: str) -> str:
     return " or ".join(_WORDS.get(part, part) for part in types.split(" | "))
 
 

@@ -165,7 +165,7 @@ def rows_of_lines(path: Path, row_type: type[T]) -> Iterator[tuple[SourceLocatio
     Raises:
         DatasetError: as ``lines``.
     """
-    return _decoded(lines(path), row_type)
+    return _decode_rows(lines(path), row_type)
 
 
 def rows_of_any(path: Path, row_type: type[T]) -> Iterator[tuple[SourceLocation, T | DatasetError]]:
@@ -185,7 +185,7 @@ def rows_of_stream(path: Path, row_type: type[T]) -> Iterator[tuple[SourceLocati
     Raises:
         DatasetError: as ``stream_objects`` and ``rows_of_objects``.
     """
-    return _decoded(stream_objects(path), row_type) if _is_list(path) else rows_of_objects(path, row_type)
+    return _decode_rows(stream_objects(path), row_type) if _is_list(path) else rows_of_objects(path, row_type)
 
 
 def _is_list(path: Path) -> bool:
@@ -203,7 +203,7 @@ def rows_of_objects(path: Path, row_type: type[T]) -> Iterator[tuple[SourceLocat
         DatasetError: as ``lines`` and ``read_whole``.
     """
     if _is_one_object(path):
-        yield from _decoded([(SourceLocation(path=path), read_whole(path))], row_type)
+        yield from _decode_rows([(SourceLocation(path=path), read_whole(path))], row_type)
     else:
         yield from rows_of_lines(path, row_type)
 
@@ -233,7 +233,7 @@ def rows_of_list(
     Raises:
         DatasetError: the file can't be read, is no JSON, or has no such list.
     """
-    return _decoded(_items(path, key), row_type)
+    return _decode_rows(_items(path, key), row_type)
 
 
 def partition_rows(
@@ -247,7 +247,7 @@ def partition_rows(
     )
 
 
-def _decoded(
+def _decode_rows(
     found: Iterable[tuple[SourceLocation, bytes | msgspec.Raw | DatasetError]], row_type: type[T]
 ) -> Iterator[tuple[SourceLocation, T | DatasetError]]:
     decoder = decoder_of(row_type)
@@ -302,10 +302,10 @@ def check_is_json(data: bytes, path: Path) -> None:
         try:
             decode_as(data, msgspec.Raw)
         except msgspec.DecodeError as error:
-            raise _broken(error, data, path) from error
+            raise _json_error(error, data, path) from error
 
 
-def _broken(error: msgspec.DecodeError, data: bytes, path: Path) -> DatasetError:
+def _json_error(error: msgspec.DecodeError, data: bytes, path: Path) -> DatasetError:
     found = re.search(r"\(byte (\d+)\)", str(error))
     line = data.count(b"\n", 0, int(found[1]) if found else len(data.rstrip())) + 1
     return SourceLocation(path=path, line=line).error(not_json(str(error), data))
@@ -346,4 +346,4 @@ def _list_in(data: bytes, key: str | None, path: Path) -> tuple[list[msgspec.Raw
     except RecursionError as error:
         raise place.error(TOO_DEEP) from error
     except msgspec.DecodeError as error:
-        raise _broken(error, data, path) from error
+        raise _json_error(error, data, path) from error

@@ -84,7 +84,7 @@ def read_conversations(
     Raises:
         DatasetError: *on_bad* is None and something can't be read.
     """
-    yield from _wanted(_all(paths, reader), on_bad, limit)
+    yield from _take_conversations(_all(paths, reader), on_bad, limit)
 
 
 def playable_conversations(
@@ -98,10 +98,10 @@ def playable_conversations(
 
     *on_bad*, *limit* and errors are as for ``read_conversations``.
     """
-    yield from _wanted(_checked(conversations, _MEMORY), on_bad, limit)
+    yield from _take_conversations(_check_all(conversations, _MEMORY), on_bad, limit)
 
 
-def _wanted(
+def _take_conversations(
     all_found: Iterator[_Found], on_bad: Callable[[DatasetError], None] | None, limit: int | None
 ) -> Iterator[Conversation]:
     if limit is not None and limit < 1:
@@ -134,8 +134,8 @@ def _all(paths: Sequence[Path], reader: Reader | None) -> Iterator[_Found]:
     for path in paths:
         number = 0
         try:
-            chosen = _recognized(path, known) if reader is None else reader
-            for found in _checked(_read(chosen, path), path):
+            chosen = _find_reader(path, known) if reader is None else reader
+            for found in _check_all(_read(chosen, path), path):
                 number = found[1]
                 yield found
             if number == 0:
@@ -146,12 +146,12 @@ def _all(paths: Sequence[Path], reader: Reader | None) -> Iterator[_Found]:
 
 def _all_together(paths: Sequence[Path], reader: SetReader) -> Iterator[_Found]:
     try:
-        yield from _checked(reader.read_set(paths), paths[0])
+        yield from _check_all(reader.read_set(paths), paths[0])
     except DatasetError as error:  # the files as a whole
         yield paths[0], 1, error
 
 
-def _checked(all_found: Iterable[Conversation | DatasetError], path: Path) -> Iterator[_Found]:
+def _check_all(all_found: Iterable[Conversation | DatasetError], path: Path) -> Iterator[_Found]:
     """Yield *all_found* in *path*, with an error in place of each conversation that can't be played."""
     for number, found in enumerate(all_found, 1):
         if isinstance(found, Conversation):
@@ -225,7 +225,7 @@ def _readers() -> Mapping[str, Reader]:
     return found
 
 
-def _recognized(path: Path, readers: Mapping[str, Reader]) -> Reader:
+def _find_reader(path: Path, readers: Mapping[str, Reader]) -> Reader:
     """
     Return the one reader that recognizes *path*.
 

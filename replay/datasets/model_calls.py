@@ -187,12 +187,12 @@ def messages_in(value: Any, place: SourceLocation, at: str, role: str = "user") 
         DatasetError: there are neither messages nor a text in it.
     """
     try:
-        return _found(value, place, at, role)
+        return _messages_in(value, place, at, role)
     except RecursionError as error:
         raise place.error(TOO_DEEP, at) from error
 
 
-def _found(value: Any, place: SourceLocation, at: str, role: str) -> list[TracedMessage]:
+def _messages_in(value: Any, place: SourceLocation, at: str, role: str) -> list[TracedMessage]:
     value = _messages_or_text(value)
     if value in (None, "", [], {}):
         return []
@@ -200,9 +200,9 @@ def _found(value: Any, place: SourceLocation, at: str, role: str) -> list[Traced
         case str():
             return [TracedMessage(role, ParsedMessage(texts=[value]))]
         case [list() as first, *_]:  # LangChain keeps a list for each prompt of a batch
-            return _found(first, place, f"{at}[0]", role)
+            return _messages_in(first, place, f"{at}[0]", role)
         case list():
-            found = (_found(item, place, f"{at}[{number}]", role) for number, item in enumerate(value))
+            found = (_messages_in(item, place, f"{at}[{number}]", role) for number, item in enumerate(value))
             return [*chain.from_iterable(found)]
         case {"role": "tool", "content": {"function": dict()}}:
             return []  # a tool that the model may call, as Langfuse lists them behind LangChain's messages
@@ -311,4 +311,4 @@ def _within(value: Mapping[str, Any], place: SourceLocation, at: str, role: str)
     inner = value[name]
     while name in _ONE_OF_SEVERAL and isinstance(inner, list) and inner:
         inner = inner[0]
-    return _found(inner, place, f"{at}.{name}", role)
+    return _messages_in(inner, place, f"{at}.{name}", role)

@@ -140,7 +140,7 @@ class OtlpReader:
         """
         exports, faults = partition_rows(_exports(path))
         yield from faults
-        given = _given(
+        given = _message_spans(
             [
                 (place, span, _attributes(span))
                 for place, export in exports
@@ -164,7 +164,7 @@ def _exports(path: Path) -> Iterator[tuple[SourceLocation, _Export | DatasetErro
         yield place, place.error("is required but missing", "resourceSpans") if is_empty else row
 
 
-def _given(spans: Sequence[tuple[SourceLocation, _Span, dict[str, Any]]]) -> list[_MessageSpan]:
+def _message_spans(spans: Sequence[tuple[SourceLocation, _Span, dict[str, Any]]]) -> list[_MessageSpan]:
     by_trace = {
         span.traceId: str(attributes[_CONVERSATION])
         for _, span, attributes in spans

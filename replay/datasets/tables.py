@@ -194,8 +194,8 @@ def _rows_below_header(
         raise DatasetError("is empty; expected a header and rows", path=str(path))
 
 
-def _refused(constant: str) -> NoReturn:
-    """NaN and Infinity, which would stand there as a text that somebody answered."""
+def _refuse_constant(constant: str) -> NoReturn:
+    """Refuse NaN and Infinity, which would stand there as a text that somebody answered."""
     raise ValueError(
         f"holds {constant:.40}, which is no number that JSON has (RFC 8259); write null for no value"
     )
@@ -203,12 +203,12 @@ def _refused(constant: str) -> NoReturn:
 
 def _finite(text: str) -> float:
     value = float(text)
-    return value if isfinite(value) else _refused(text)
+    return value if isfinite(value) else _refuse_constant(text)
 
 
 def _json_value(text: str, place: SourceLocation) -> Any:
     try:
-        return json.loads(text, parse_constant=_refused, parse_float=_finite)
+        return json.loads(text, parse_constant=_refuse_constant, parse_float=_finite)
     except json.JSONDecodeError as error:
         at = SourceLocation(path=place.path, line=place.line or error.lineno)
         raise at.error(f"is not valid JSON: {error.msg}") from error

@@ -104,7 +104,7 @@ class ScenarioCollector(pytest.File):
             raise self.CollectError(str(error)) from error
 
     def run_played(self) -> Run:
-        return _played(self.config).run(self.file)
+        return _session_runs(self.config).run(self.file)
 
 
 class ScenarioItem(pytest.Item):
@@ -189,7 +189,7 @@ def _where(run: Run) -> str:
     return f"run: {run.folder} (replay view {run.folder.parent})"
 
 
-def _played(config: pytest.Config) -> PlayedOnce:
+def _session_runs(config: pytest.Config) -> PlayedOnce:
     """Return the session's runs; workers of pytest-xdist share them."""
     if PLAYED not in config.stash:
         from replay.integrations.scenario_runs import PlayedOnce
@@ -211,7 +211,7 @@ def replay_scenario(pytestconfig: pytest.Config) -> Callable[[AnyScenario], Run]
     """
     from replay.runs.launch import load_scenario
 
-    played = _played(pytestconfig)
+    played = _session_runs(pytestconfig)
     return lambda scenario: played.run(load_scenario(scenario))
 
 

@@ -55,16 +55,16 @@ class PlayedOnce:
         """
         key = hashlib.sha256(f"{file.folder}\n{file.text}".encode("utf-8", "surrogatepass")).hexdigest()
         if key not in self._own:
-            self._own[key] = self._shared(key, file)
+            self._own[key] = self._shared_run(key, file)
         return self._own[key]
 
-    def _shared(self, key: str, file: ScenarioFile) -> Run:
+    def _shared_run(self, key: str, file: ScenarioFile) -> Run:
         with closing(sqlite3.connect(self._memory, timeout=LONGEST_PLAY_S, isolation_level=None)) as memory:
             memory.execute("BEGIN EXCLUSIVE")
             memory.execute("CREATE TABLE IF NOT EXISTS played (key PRIMARY KEY, folder, problem)")
             found = memory.execute("SELECT folder, problem FROM played WHERE key = ?", [key]).fetchone()
             if found is None:
-                found = self._played(file)
+                found = self._try_play(file)
                 memory.execute("INSERT INTO played VALUES (?, ?, ?)", [key, *found])
                 memory.execute("COMMIT")
         folder, problem = found
@@ -72,7 +72,7 @@ class PlayedOnce:
             raise NotPlayedError(problem)
         return Run(folder)
 
-    def _played(self, file: ScenarioFile) -> tuple[str | None, str | None]:
+    def _try_play(self, file: ScenarioFile) -> tuple[str | None, str | None]:
         try:
             return str(self._play(file, runs=self._runs).folder), None
         except ReplayError as error:

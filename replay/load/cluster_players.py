@@ -57,7 +57,7 @@ class ClusterLevelPlayer:
         self._generators: list[RemoteGenerator] = []
 
     @asynccontextmanager
-    async def opened(self) -> AsyncIterator[Self]:
+    async def open(self) -> AsyncIterator[Self]:
         """Stay around the run: all are there, know what is to be played, and are ready."""
         load, assembly = self._inputs.load, self._inputs.assembly
         most = workers_within_limits(load.most_generators, assembly.limits.values())
@@ -218,7 +218,7 @@ async def open_work(job: WorkerJob, outbox: Outbox, inputs: Inputs) -> AsyncIter
         workers=job.workers,
         breaker=outbox,
     )
-    async with players.opened() as player:
+    async with players.open() as player:
         work = LevelWork(assembly, player, outbox, job)
         counting = asyncio.create_task(work.keep_counting())
         try:

@@ -32,7 +32,7 @@ from replay.play.load.generator import play_level
 from replay.play.load.level import Level, LevelOutcome, share_of, together
 from replay.play.play import Pacer, Play
 from replay.play.player import Player, PlayOptions, RecordSink, system_breaker
-from replay.policies.rewrite import opened
+from replay.policies.rewrite import open_policies
 from replay.scenario.assembly import assemble
 from replay.scenario.sections import traces_of
 from replay.store.store import RunStore
@@ -89,10 +89,14 @@ class LocalLevelPlayer:
         self.counts: Counts = self._sink.counts
 
     @asynccontextmanager
-    async def opened(self) -> AsyncIterator[Self]:
+    async def open(self) -> AsyncIterator[Self]:
         """Open everything that is played with, for the time of the run."""
         assembly = self._assembly
-        async with assembly.service, opened(assembly.policies.values()), open_endpoints(assembly.systems):
+        async with (
+            assembly.service,
+            open_policies(assembly.policies.values()),
+            open_endpoints(assembly.systems),
+        ):
             await self._load_resolver()
             # Once and here: looking through all objects would make a level's first arrivals late.
             with gc_paused():
@@ -194,7 +198,7 @@ async def work(job: WorkerJob, parent: Parent) -> None:
             workers=job.workers,
             breaker=system_breaker(assembly.patience, counts),
         )
-        async with players.opened() as player, asyncio.TaskGroup() as tasks:
+        async with players.open() as player, asyncio.TaskGroup() as tasks:
             counting = tasks.create_task(_keep_counting(parent, player.counts))
             try:
                 parent.send(WorkerResult(None))
@@ -252,7 +256,7 @@ class WorkerLevelPlayer:
         self._workers: list[WorkerProcess] = []
 
     @asynccontextmanager
-    async def opened(self) -> AsyncIterator[Self]:
+    async def open(self) -> AsyncIterator[Self]:
         """Start the processes for the time of the run; they know their job and are ready."""
         check_platform("load.workers")
         await self._store.flush()  # they read the conversations there

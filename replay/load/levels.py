@@ -123,7 +123,7 @@ class LevelPlayer(Protocol):
         """Return what was counted and not yet taken."""
         ...
 
-    def opened(self) -> AbstractAsyncContextManager[object]:
+    def open(self) -> AbstractAsyncContextManager[object]:
         """Open everything that is played with, for the time of the run."""
         ...
 
@@ -207,7 +207,7 @@ async def play_under_load(assembly: Assembly, store: RunStore, observer: object 
         )
     watching = observer if isinstance(observer, LoadObserver) else None
     try:
-        async with player.opened():
+        async with player.open():
             await _play_levels(assembly, load, player, store, start, watching)
     finally:
         store.add_turn_key()

@@ -93,7 +93,7 @@ def read_load_summary(
         read = _Columns(reader, levels)
         asks = read.asks(_conversations(reader, read.rows))
 
-        def scored(label: str, cells: Sequence[Cell], firsts: Sequence[int | None]) -> CellScores:
+        def score_cells(label: str, cells: Sequence[Cell], firsts: Sequence[int | None]) -> CellScores:
             stored = _stored_scores(reader, label, read.rows)
             column = stored_column(scorers[label], len(asks), stored)
             return cell_scores(column, asks, cells, firsts, resamples=resamples, seed=seed)
@@ -105,7 +105,7 @@ def read_load_summary(
             tallies=_tallies(store, levels, asks.groups),
             limits_s=ask_limits_s(parse_objectives(load.get("slo") or {})),
             first_errors=read.first_errors,
-            scorings={label: partial(scored, label) for label in scorers},
+            scorings={label: partial(score_cells, label) for label in scorers},
             score_units={label: unit_of(scorer) for label, scorer in scorers.items()},
             skipped=read.skipped,
             resamples=resamples,
@@ -231,12 +231,12 @@ class _Columns:
             ) from error
         for name in _MOMENTS:
             schema.check_moments(*batch[name][np.abs(batch[name]) >= schema.MOST_S].tolist())
-        batch["level"], batch["measured"] = self._placed(batch["scheduled_s"])
+        batch["level"], batch["measured"] = self._place_asks(batch["scheduled_s"])
         self._count_gaps(batch, pieces)
         self._note_failures(batch)
         return batch
 
-    def _placed(self, scheduled_s: NDArray[np.float64]) -> tuple[NDArray[Any], NDArray[Any]]:
+    def _place_asks(self, scheduled_s: NDArray[np.float64]) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return the level of each ask, and whether it was due in the measured window."""
         level = np.full(len(scheduled_s), OUTSIDE, dtype=_KINDS["level"])
         measured = np.zeros(len(scheduled_s), dtype=np.bool_)

@@ -98,7 +98,7 @@ class InFlightRequests:
         self.timed: set[str] = set()
         """Systems with a reply that was timed at the wire."""
 
-    def watched(self, system: str, session: Session) -> Session:
+    def watch(self, system: str, session: Session) -> Session:
         """Return *session* of *system* wrapped so that its asks are counted here."""
         return _WatchedSession(self, system, self.of(system), session)
 

@@ -279,7 +279,7 @@ class PlaySessions:
         except AdapterError as error:
             return UnopenedSession(error)
         self._opened = opening
-        return self._asks.watched(system.name, session)
+        return self._asks.watch(system.name, session)
 
 
 @dataclass(slots=True)

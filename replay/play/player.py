@@ -128,13 +128,13 @@ class Player:
                     ):
                         planned = await _plan(play, depth, tuple(played))
                     if planned.edit == "ended":
-                        await self._sink.write(_skipped(play, depth, planned, self._started_at))
+                        await self._sink.write(_skipped_record(play, depth, planned, self._started_at))
                         return
                     due = self._clock() if pacer is None else await pacer.next_due(depth, due, done)
                     if due is None:
                         return
                     if planned.edit == "filtered":
-                        record, done = _skipped(play, depth, planned, self._started_at), due
+                        record, done = _skipped_record(play, depth, planned, self._started_at), due
                     else:
                         with attributed_to(
                             'system "%s" fails at turn %s of conversation "%s"', play.system.name, *turn
@@ -300,7 +300,7 @@ async def _plan(play: Play, depth: int, played: Sequence[PlayedTurn]) -> Planned
     return replace(planned, history=history, history_cut=cut)
 
 
-def _skipped(play: Play, depth: int, planned: PlannedTurn, started_at: float | None) -> TurnRecord:
+def _skipped_record(play: Play, depth: int, planned: PlannedTurn, started_at: float | None) -> TurnRecord:
     return turn_record(
         play.conversation,
         depth,

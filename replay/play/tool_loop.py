@@ -25,7 +25,7 @@ from replay.core.history import PlayedTurn, own_history, with_recorded_context
 from replay.core.message import Message, ToolCall
 from replay.core.record import Intervention, ServerTimes, Step, Usage
 from replay.play.play import Play
-from replay.play.tool_results import CallPlace, Tools, shown
+from replay.play.tool_results import CallPlace, Tools, describe_call
 from replay.policies.policy import PlannedTurn, reacting
 
 Ask = Callable[[ChatRequest, int], Awaitable[tuple[ChatReply | AdapterError, int, WireTimes]]]
@@ -126,11 +126,11 @@ class ToolLoop:
 
     async def _go_on(self, ask: Ask, request: ChatRequest, tools: Tools, conversation: Conversation) -> bool:
         """Ask once, after doing what the last reply called for; return whether there is more to do."""
-        calls = self._unanswered
+        calls = self._unanswered_calls
         asks = self.asks - self._exchange_asks
         if calls and asks >= tools.max_steps:
             raise ToolLoopError(
-                f"it was asked {asks} times in this turn and still calls {shown(calls[0])}; raise "
+                f"it was asked {asks} times in this turn and still calls {describe_call(calls[0])}; raise "
                 "tools.max_steps if it may take more, or see by its steps whether it goes in circles"
             )
         for call in calls:
@@ -230,7 +230,7 @@ class ToolLoop:
         return moment - self._first_sent
 
     @property
-    def _unanswered(self) -> Sequence[ToolCall]:
+    def _unanswered_calls(self) -> Sequence[ToolCall]:
         """Calls of the last reply that have no result yet."""
         for position in range(len(self._steps) - 1, self.exchange_start - 1, -1):
             if self._steps[position].is_reply:
@@ -241,7 +241,7 @@ class ToolLoop:
     def _looked_up(self) -> Sequence[ToolCall]:
         """The calls that have a result."""
         calls = [call for step in self._steps if step.is_reply for call in step.message.tool_calls]
-        return calls[: len(calls) - len(self._unanswered)]
+        return calls[: len(calls) - len(self._unanswered_calls)]
 
     @property
     def steps(self) -> tuple[Message, ...]:

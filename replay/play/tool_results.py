@@ -85,13 +85,13 @@ class Tools:
                 return found
         if self.missing is None:
             raise ToolLoopError(
-                f"it calls {shown(call)}, and nothing knows the result; add it to tools.results, or say with "
-                "tools.missing what such a call comes to"
+                f"it calls {describe_call(call)}, and nothing knows the result; add it to tools.results, or "
+                "say with tools.missing what such a call comes to"
             )
         return self.missing
 
 
-def shown(call: ToolCall) -> str:
+def describe_call(call: ToolCall) -> str:
     """Return *call* in short, as in ``find_order({"id": 7})``."""
     arguments = call.arguments if len(call.arguments) <= 300 else f"{call.arguments[:300]} ..."
     return f"{call.name[:100]}({arguments})"
@@ -172,8 +172,8 @@ class RecordedResults:
 
     async def result(self, call: ToolCall, place: CallPlace) -> str | None:
         turns = place.conversation.turns
-        here = _recorded(turns[place.depth - 1].steps, call.name)
-        anywhere = [one for turn in turns for one in _recorded(turn.steps, call.name)]
+        here = _recorded_results(turns[place.depth - 1].steps, call.name)
+        anywhere = [one for turn in turns for one in _recorded_results(turn.steps, call.name)]
         given = call.parsed_arguments
         for found in (here, anywhere):
             same = [text for arguments, text in found if same_json(arguments, given)]
@@ -186,7 +186,7 @@ class RecordedResults:
         return here[position][1] if position < len(here) else None
 
 
-def _recorded(steps: Sequence[Message], name: str) -> list[tuple[Any, str]]:
+def _recorded_results(steps: Sequence[Message], name: str) -> list[tuple[Any, str]]:
     """Return arguments and result of each recorded call of the tool *name*, in order."""
     results: dict[str | None, list[Message]] = {}
     for message in steps:
@@ -220,22 +220,22 @@ class FunctionResults:
 
     async def result(self, call: ToolCall, place: CallPlace) -> str | None:
         try:
-            found = await _called(self.function, call.name, call.parsed_arguments)
+            found = await _call_function(self.function, call.name, call.parsed_arguments)
             return None if found is None else result_text(found)
         except Exception as error:
             raise ToolLoopError(
-                f'"{self.target}" fails for {shown(call)}: {describe_error(error)}'
+                f'"{self.target}" fails for {describe_call(call)}: {describe_error(error)}'
             ) from error
 
 
-async def _called(function: Callable[..., Any], *arguments: Any) -> Any:
+async def _call_function(function: Callable[..., Any], *arguments: Any) -> Any:
     if inspect.iscoroutinefunction(function):
-        return await _awaited(function(*arguments))
+        return await _await_result(function(*arguments))
     found = await _in_thread(lambda: function(*arguments))
-    return await _awaited(found) if inspect.isawaitable(found) else found
+    return await _await_result(found) if inspect.isawaitable(found) else found
 
 
-async def _awaited(result: Awaitable[Any]) -> Any:
+async def _await_result(result: Awaitable[Any]) -> Any:
     task = asyncio.current_task()
     assert task is not None
     try:

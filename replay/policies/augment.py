@@ -27,8 +27,8 @@ from replay.core.history import PlayedTurn, gold_history
 from replay.core.record import Edit
 from replay.core.settings.plugins import NestedChoice
 from replay.coreference.drift import DriftDetector
-from replay.coreference.reading.rewriting import capitalized
-from replay.coreference.reading.words import FUNCTION_WORDS, capped, is_clause, sentences, words
+from replay.coreference.reading.rewriting import capitalize
+from replay.coreference.reading.words import FUNCTION_WORDS, cut_sentence, is_clause, sentences, words
 from replay.policies.policy import PlannedTurn
 from replay.policies.rewrite import (
     Rewriter,
@@ -63,9 +63,9 @@ def lead_in(answer: str | None, max_words: int) -> str:
         return ""
     for sentence in sentences(text):
         if any(word not in _SAYS_NOTHING for word in words(sentence)):
-            short = capped(sentence, max_words).rstrip(".!?") or _broken_off(sentence, max_words)
+            short = cut_sentence(sentence, max_words).rstrip(".!?") or _broken_off(sentence, max_words)
             end = "" if short.endswith("...") else "." if is_clause(short) else ":"
-            return f"{capitalized(short)}{end} " if short else ""
+            return f"{capitalize(short)}{end} " if short else ""
     return ""
 
 

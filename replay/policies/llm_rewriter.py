@@ -89,13 +89,13 @@ class LlmRewriter:
         lock = self._locks.setdefault(prompt, asyncio.Lock())
         async with lock:  # several systems come to the same question at about the same time
             if prompt not in self._answers:
-                answer = checked(await self._asked(prompt, request), self.max_words)
+                answer = question_in_reply(await self._ask(prompt, request), self.max_words)
                 if len(self._answers) >= REMEMBERED_QUESTIONS:
                     del self._answers[next(iter(self._answers))]
                 self._answers[prompt] = answer
             return self._answers[prompt]
 
-    async def _asked(self, prompt: str, request: RewriteRequest) -> str:
+    async def _ask(self, prompt: str, request: RewriteRequest) -> str:
         ask = ChatRequest(question=prompt, history=(), depth=request.depth, parameters=self.parameters)
         # Neither gold answers nor passages: what the model is to know stands in the prompt.
         talk = request.conversation.id
@@ -182,7 +182,7 @@ def prompt_variables(request: RewriteRequest) -> dict[str, Any]:
     }
 
 
-def checked(reply: str, max_words: int) -> str:
+def question_in_reply(reply: str, max_words: int) -> str:
     """
     Return the question in a model's *reply*, without quotation marks around it.
 
@@ -195,7 +195,7 @@ def checked(reply: str, max_words: int) -> str:
     if not any(c.isalnum() for c in text):
         raise RewriteError("the reply holds no question")
     if len(text.splitlines()) > 1:
-        raise RewriteError(f"the reply has several lines: {_shown(text)}")
+        raise RewriteError(f"the reply has several lines: {_quote(text)}")
     if len(text.split()) > max_words or len(text) > _MAX_CHARACTERS:
         raise RewriteError(f"the reply is longer than {max_words} words or {_MAX_CHARACTERS} characters")
     return text
@@ -259,6 +259,6 @@ def _hash(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
 
 
-def _shown(text: str) -> str:
+def _quote(text: str) -> str:
     line = " ".join(text.split())
     return f'"{line if len(line) <= 80 else line[:77] + "..."}"'

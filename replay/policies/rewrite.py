@@ -138,7 +138,7 @@ def build_rewriter(setting: NestedChoice, folder: Path) -> Rewriter:
     return make_nested("rewriters", setting, Rewriter, folder=folder)  # type: ignore[type-abstract]
 
 
-def opened(policies: Iterable[object]) -> AbstractAsyncContextManager[None]:
+def open_policies(policies: Iterable[object]) -> AbstractAsyncContextManager[None]:
     """Return a context manager that keeps the rewriters and users of *policies* open within its block."""
     return retries.open_all(
         getattr(policy, part, None) for policy in policies for part in ("rewriter", "user")

@@ -36,7 +36,7 @@ from replay.play.play import Play
 from replay.play.player import Player, is_over
 from replay.play.turn_record import OnFailure, turn_record
 from replay.policies.policy import PlannedTurn
-from replay.policies.rewrite import opened
+from replay.policies.rewrite import open_policies
 from replay.results.play_events import keep_lost_worker, with_versions
 from replay.results.rerun_plan import Rerun
 from replay.runs.following import RunListeners, WorkerProgress, WorkerStatus
@@ -347,7 +347,7 @@ async def open_work(job: WorkerJob, outbox: Outbox, inputs: Inputs) -> AsyncIter
     )
     async with (
         assembly.service,
-        opened(assembly.policies.values()),
+        open_policies(assembly.policies.values()),
         open_endpoints(assembly.systems),
         LoopLag(asks) as lag,
     ):

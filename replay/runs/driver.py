@@ -30,7 +30,7 @@ from replay.datasets.data_file import SourceLocation
 from replay.datasets.reader import check
 from replay.play.turn_record import OnFailure, ends_conversation, played_turn, turn_record, unasked_turn
 from replay.policies.policy import PlannedTurn, Policy, most_turns
-from replay.policies.rewrite import opened
+from replay.policies.rewrite import open_policies
 from replay.scenario.assembly import detector_of
 from replay.scenario.part_builder import PartBuilder
 from replay.scenario.reading import in_plain_form
@@ -74,7 +74,7 @@ async def drive(
         raise ScenarioError("drive", builder.faults)
     built = policies[choices[0].label]
     assert built is not None
-    async with service, opened([built]):
+    async with service, open_policies([built]):
         yield ConversationDriver(built, choices[0].label, system, on_failure, Path(folder))
 
 

@@ -20,7 +20,7 @@ from replay.play.event_loop import worst
 from replay.play.play import Play
 from replay.play.player import PlayOptions, is_over
 from replay.policies.policy import reacting
-from replay.policies.rewrite import opened
+from replay.policies.rewrite import open_policies
 from replay.results.play_events import cache_problems, keep_cache_problems, keep_unclosed
 from replay.results.rerun_plan import Rerun
 from replay.results.run_data import Repeats, repeats_of
@@ -167,7 +167,7 @@ async def play_share(
         ReplayError: the run could not go on; what was answered until then is in the store.
     """
     run = store.required_fact("id")
-    async with opened(assembly.policies.values()):
+    async with open_policies(assembly.policies.values()):
         lags = await play_all(
             plays,
             play_options(assembly, store, run=run, start=start, started_at=started_at, breaker=breaker),

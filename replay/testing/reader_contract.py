@@ -6,6 +6,7 @@ they run.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,12 @@ from replay.datasets.reader import Reader
 
 def recognizers(path: Path, head: bytes) -> list[str]:
     """Return the names of the installed readers that recognize *path* by *head*."""
-    return [name for name, entry in available("readers").items() if entry.load()().recognizes(path, head)]
+    return [name for name, reader in _installed_readers().items() if reader.recognizes(path, head)]
+
+
+@cache
+def _installed_readers() -> dict[str, Reader]:
+    return {name: entry.load()() for name, entry in available("readers").items()}
 
 
 class ReaderContract:

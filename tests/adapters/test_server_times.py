@@ -57,10 +57,7 @@ async def _http(body: Any = None, *events: bytes, headers: Any = None, **setting
         ({"timings": LLAMA}, LLAMA_TIMES),
         ({"usage": GROQ}, GROQ_TIMES),
         ({"time_info": GROQ}, ServerTimes(queue_s=0.0002, prefill_s=0.0001, decode_s=0.0003, total_s=0.0004)),
-        (
-            {"usage": {"timing_prompt_processing": 0.25, "timing_token_generation": 0.5}},
-            LLAMA_TIMES,
-        ),
+        ({"usage": {"timing_prompt_processing": 0.25, "timing_token_generation": 0.5}}, LLAMA_TIMES),
         ({"metrics": None, "usage": {"prompt_tokens": 3}}, None),
         ({"metrics": {"queue_time_ms": None}, "timings": LLAMA}, LLAMA_TIMES),
     ],

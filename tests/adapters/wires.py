@@ -34,8 +34,9 @@ class Wire:
     name: str
     make: Callable[..., Adapter]
     """Takes the server's address, and settings that go before its own."""
-    asked: Callable[[Any], tuple[str, Sequence[str] | str, str]]
-    """From what was sent: the conversation's id, the questions before or the session, and the question."""
+    asked: Callable[[Any], tuple[str, Sequence[str] | str | None, str]]
+    """From what was sent: the conversation's id, the questions before or the session (None for a new one
+    of the system's), and the question."""
     key: Mapping[str, Any]
     """Settings that send the key in the variable BOT_KEY."""
     unfit: Mapping[str, Any] = field(default_factory=dict)
@@ -62,6 +63,7 @@ class System:
     async def handle(self, request: web.Request) -> web.StreamResponse:
         wire = self.wire
         id, before, question = wire.asked(await request.json())
+        before = f"s{len(self.sessions)}" if before is None else before
         if question == FAIL:
             return web.json_response({"error": {"message": "no"}}, status=400)
         if isinstance(before, str):
@@ -72,7 +74,8 @@ class System:
         if wire.whole is not None:
             if question == HANG:
                 await asyncio.Event().wait()
-            return web.json_response(wire.whole("".join(texts)))
+            whole = wire.whole("".join(texts))
+            return web.json_response(whole | {"sid": before} if isinstance(whole, dict) else whole)
         if question == HANG:
             await streamed(request, *wire.before, wire.piece(texts[0]))
             await asyncio.Event().wait()
@@ -111,7 +114,7 @@ def _http(name: str, own: Mapping[str, Any], **more: Any) -> Wire:
     return Wire(
         name=name,
         make=make,
-        asked=lambda body: (body["id"], body.get("log", body.get("session") or body["id"]), body["q"]),
+        asked=lambda body: (body["id"], body["log"] if "log" in body else body["session"], body["q"]),
         key={"headers_env": {"Authorization": "Bearer ${BOT_KEY}"}},
         unfit={"body": "{{passages[3].text}}"},
         **more,
@@ -141,10 +144,12 @@ WHOLE_WIRES = (
     _api("responses", USER, **RESPONSES, whole=response),
     _api("anthropic", USER_ID, **ANTHROPIC, whole=lambda text: {"content": [{"type": "text", "text": text}]}),
     _http("http", {"answer": "text"}, whole=lambda text: {"text": text}),
-    _http(
-        "http, id of ours",
-        {"answer": "text", "body": SESSION, "history": "server"},
-        whole=lambda text: {"text": text},
+    *(
+        _http(name, {"answer": "text", "body": SESSION, **own}, whole=lambda text: {"text": text})
+        for name, own in (
+            ("http, id of ours", {"history": "server"}),
+            ("http, id of the reply", {"session_id": "sid"}),
+        )
     ),
     Wire(
         name="rasa",

@@ -31,6 +31,7 @@ from replay.runs.launch import load_scenario
 from replay.scenario.sections import RecordedSection
 from tests.cli.command import replay_cli
 from tests.collecting.logs import log, write_logs
+from tests.data_tables import from_table
 
 
 def talk(*texts: str, id: str = "a", **metadata: object) -> Conversation:
@@ -173,17 +174,22 @@ def test_the_suite_says_which_recorded_answers_are_no_reference_and_holds_agains
     metadata = [one.get("metadata", {}) for one in collect(folder)]
     keys = ("bad_answers", "bad_conversation")
     said = [{key: one[key] for key in keys if key in one} for one in metadata]
-    assert [one for one in said if one] == [
-        {"bad_conversation": "feedback in the log"},
-        {"bad_answers": [1]},
-    ]
+    assert [one for one in said if one] == [{"bad_conversation": "feedback in the log"}, {"bad_answers": [1]}]
     scenario = load_scenario(str(folder / "suite")).scenario
     assert scenario.recorded == RecordedSection()
 
 
-def test_no_file_of_the_suite_holds_what_is_personal(folder):
+@pytest.fixture(scope="module")
+def collected(tmp_path_factory) -> Path:
+    """A folder with a log and its suite, which nobody writes to."""
+    folder = tmp_path_factory.mktemp("collected")
+    write_logs(folder / "shop.jsonl")
     collect(folder)
-    texts = [path.read_text("utf-8") for path in (folder / "suite").iterdir()]
+    return folder
+
+
+def test_no_file_of_the_suite_holds_what_is_personal(collected):
+    texts = [path.read_text("utf-8") for path in (collected / "suite").iterdir()]
     assert len(texts) == 4
     for secret in (
         "48291",
@@ -197,30 +203,27 @@ def test_no_file_of_the_suite_holds_what_is_personal(folder):
         assert [text for text in texts if secret in text] == [], secret
 
 
-def test_the_list_of_what_was_replaced_is_beside_it_and_for_its_owner(folder):
-    collect(folder)
-    listed = folder / "suite-replaced.jsonl"
+def test_the_list_of_what_was_replaced_is_beside_it_and_for_its_owner(collected):
+    listed = collected / "suite-replaced.jsonl"
     assert stat.S_IMODE(listed.stat().st_mode) == 0o600
     was, values = read_replaced(listed)["c0002"]
     assert was == "ann.lee@mail.example"
     assert {value.original for value in values} == {"Ann Lee", "Ann"}
 
 
-def test_the_suite_runs_at_once(folder):
-    collect(folder)
-    done = replay_cli("run", "suite", cwd=folder)
+def test_the_suite_runs_at_once(collected):
+    done = replay_cli("run", "suite", cwd=collected)
     assert done.returncode == 0, done.stderr
     assert "conversations:4" in done.stdout
 
 
-def test_the_report_says_what_was_taken_and_what_not(folder):
-    collect(folder)
-    report = (folder / "suite" / "report.md").read_text("utf-8")
+def test_the_report_says_what_was_taken_and_what_not(collected):
+    report = (collected / "suite" / "report.md").read_text("utf-8")
     assert "4 of 6 conversations were taken, with 7 turns; seed 0." in report
     assert re.search(r"\| `c0003` \| 3 \| 2 \| \d+ \| feedback in the log \|", report)
     assert "- 1: near-duplicates of another one" in report
     assert "- 1: not in English, of which names can be told" in report
-    assert "4 of 6 conversations were taken" in (folder / "suite" / "report.txt").read_text("utf-8")
+    assert "4 of 6 conversations were taken" in (collected / "suite" / "report.txt").read_text("utf-8")
 
 
 def test_the_same_seed_writes_the_same_bytes(folder):
@@ -240,24 +243,7 @@ def test_other_languages_shorter_ones_and_ones_own_rules(folder):
     assert "Marlow" not in text
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("shop.jsonl",), "name log files and --out SUITE, or --review SUITE"),
-        (("shop.jsonl", "--review", "x"), "--review takes a suite that is there"),
-        (("--review", "x"), '"x" has no conversations.jsonl'),
-        (("shop.jsonl", "--out", "."), '"." is there already'),
-        (
-            ("shop.jsonl", "--out", "s", "--replaced", "s/list.jsonl"),
-            "is in the suite, which others will read",
-        ),
-        (("shop.jsonl", "--out", "s", "--replaced", "shop.jsonl"), "is there already"),
-        (
-            ("shop.jsonl", "--out", "s", "--min-turns", "9"),
-            "there is nothing to take: 6 conversations were read",
-        ),
-    ],
-)
+@from_table
 def test_what_cannot_be_is_refused_and_nothing_written(folder, arguments, message):
     done = replay_cli("collect", *arguments, cwd=folder)
     assert done.returncode == 2

@@ -22,6 +22,7 @@ from replay.collecting.review import (
 )
 from replay.collecting.suite import Suite, read_replaced, replaced_path
 from tests.collecting.logs import write_logs
+from tests.data_tables import from_table
 
 TOKEN = "a-token-for-tests"
 
@@ -105,15 +106,7 @@ async def test_what_is_dropped_is_played_no_more_and_can_come_back(folder):
     assert (folder / "dropped.jsonl").read_text("utf-8") == ""
 
 
-@pytest.mark.parametrize(
-    ("form", "said"),
-    [
-        ({"expect_1": "contians: x"}, "did you mean &#34;contains&#34;?"),
-        ({"expect_1": "just words"}, "a check and its value are expected"),
-        ({"expect_end": "latency_below_s: soon"}, "latency_below_s"),
-        ({"question_1": "  "}, "is empty; there is nothing to ask"),
-    ],
-)
+@from_table
 async def test_what_cannot_be_is_said_and_nothing_is_saved(folder, form, said):
     before = (folder / "conversations.jsonl").read_bytes()
     status, _, text = await send(folder, "c0001", do="accept", answer_1="Other words.", **form)

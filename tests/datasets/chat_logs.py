@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from replay.datasets.chat import ChatReader
-from tests.datasets.files import json_lines_file, only
+from tests.datasets.files import json_lines_file, only, pairs as pairs
 
 
 def user(content):
@@ -31,7 +31,3 @@ PICTURE = {"type": "image_url", "image_url": {"url": "x"}}
 
 def read(tmp_path, *messages, **more):
     return only(ChatReader(), json_lines_file(tmp_path / "log.jsonl", [{"messages": messages, **more}]))
-
-
-def pairs(conversation):
-    return [(turn.question, turn.gold_answer) for turn in conversation.turns]

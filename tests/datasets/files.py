@@ -35,6 +35,11 @@ def only(reader: Reader, path: Path) -> Conversation:
     return found
 
 
+def pairs(conversation: Conversation) -> list[tuple[str, str | None]]:
+    """The questions of *conversation* with their gold answers."""
+    return [(turn.question, turn.gold_answer) for turn in conversation.turns]
+
+
 def fault(reader: Reader, path: Path) -> str:
     """What is said of the one bad conversation in *path*, without the path."""
     (found,) = reader.read(path)

@@ -160,10 +160,7 @@ def test_times_are_those_of_a_questions_and_an_answers_last_message(tmp_path):
         assistant("Okafor.", timestamp="2024-05-01T12:00:00Z"),
         user("When?"),
     )
-    assert found.metadata == {
-        "timestamps": [3, None],
-        "answer_timestamps": ["2024-05-01T12:00:00Z", None],
-    }
+    assert found.metadata == {"timestamps": [3, None], "answer_timestamps": ["2024-05-01T12:00:00Z", None]}
 
 
 def test_what_was_said_on_the_way_is_no_time_of_an_answer(tmp_path):

@@ -106,27 +106,7 @@ def test_a_bad_row_between_two_conversations_spoils_both(table):
     assert third.id == "c3"
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", "is empty; expected a header and rows"),
-        (
-            "conversation,qestion\nc,A?\n",
-            ':1: question: the header has no column "question"; did you mean "qestion"? '
-            "(found: conversation, qestion); say which column holds it in the setting columns.question",
-        ),
-        ("conversation,question,question\nc,A?,B?\n", 'the header has 2 columns "question"'),
-        (
-            'conversation,question\nc,"A?\nc,B?\n',
-            ":2: is not valid CSV: unexpected end of data; the rest of the",
-        ),
-        (
-            'conversation,question\nc,"A"?\n',
-            ":2: is not valid CSV: ',' expected after '\"'; the rest of the file",
-        ),
-        ("conversation,question\nc,A\0?\n", ":2: found a NUL byte"),
-    ],
-)
+@from_table
 def test_a_table_that_cannot_be_trusted_is_not_read_on(table, text, message):
     with pytest.raises(DatasetError) as caught:
         list(CsvReader().read(table(text)))

@@ -9,6 +9,7 @@ import pytest
 from replay.core.conversation import UserGoal
 from replay.core.expectation import Expectation
 from replay.datasets.goal_sets import AdkReader, LangWatchReader, MlflowReader, Tau2Reader
+from tests.data_tables import from_table
 from tests.datasets.files import contract, fault, json_file, json_lines_file, only
 
 CALL = {
@@ -205,26 +206,7 @@ def test_a_scenario_of_langwatch_is_a_situation_with_criteria(tmp_path):
     assert found.expect == (Expectation(kind="rubric", value="Asks for the order."),)
 
 
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ({"id": "a", "goal": {"wants": ""}}, 'conversation "a", goal.wants: is empty; say what the user'),
-        ({"id": "a", "goal": {}}, "goal.wants: is required but missing"),
-        (
-            {"id": "a", "goal": {"wants": "X", "turn": 3}},
-            'goal.turn: is not a field here; did you mean "turns"',
-        ),
-        ({"id": "a", "goal": {"wants": "X", "turns": 0}}, "goal.turns: 0 is not a positive whole number"),
-        (
-            {"id": "a", "goal": {"wants": "X", "opener": " "}},
-            "goal.opener: is empty; leave it out to let the",
-        ),
-        (
-            {"id": "a", "goal": {"wants": "X"}, "turns": [{"question": "Who?"}]},
-            "goal: stands beside turns; give one of the two",
-        ),
-    ],
-)
+@from_table
 def test_a_goal_of_the_native_format_is_read_strictly(tmp_path, line, message):
     from replay.datasets.native import NativeReader
 

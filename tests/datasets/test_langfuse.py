@@ -11,7 +11,7 @@ from replay.core.errors import DatasetError
 from replay.core.message import Message, ToolCall
 from replay.datasets.trace_exports import LangfuseReader
 from tests.data_tables import from_table
-from tests.datasets.files import contract, fault, ids, json_file, json_lines_file, only
+from tests.datasets.files import contract, fault, ids, json_file, json_lines_file, only, pairs
 
 
 def user(text):
@@ -61,10 +61,6 @@ TestLangfuseReader = contract(
         FIRST | {"session_id": "b"},
     ],
 )
-
-
-def pairs(conversation):
-    return [(turn.question, turn.gold_answer) for turn in conversation.turns]
 
 
 def trace(row, **more):

@@ -11,7 +11,7 @@ import pytest
 from replay.core.errors import DatasetError
 from replay.datasets.trace_exports import LangSmithReader
 from tests.data_tables import from_table
-from tests.datasets.files import contract, fault, ids, json_file, json_lines_file, only
+from tests.datasets.files import contract, fault, ids, json_file, json_lines_file, only, pairs
 
 
 def said(kind, text):
@@ -56,10 +56,6 @@ TestLangSmithReader = contract(
     [FIRST, run(5, [WHO], OKAFOR, "b")],
     [run(1, [{"role": "nobody"}], OKAFOR, "a"), run(5, [WHO], OKAFOR, "b")],
 )
-
-
-def pairs(conversation):
-    return [(turn.question, turn.gold_answer) for turn in conversation.turns]
 
 
 def parquet_file(path, rows):

@@ -18,6 +18,7 @@ from replay.core.history import gold_history
 from replay.datasets import json_rows
 from replay.datasets.json_rows import stream_objects
 from replay.datasets.long_memory import LocomoReader, LongMemEvalReader
+from tests.data_tables import from_table
 from tests.datasets.files import contract, fault, json_file, only
 
 
@@ -147,21 +148,7 @@ def test_a_stream_gives_what_a_decoder_gives_wherever_it_is_cut(
     assert [place.item for place, _ in found] == list(range(1, len(objects) + 1))
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ('[{"a": 1}, {"b": ', "item 2: is not valid JSON: the file ends before the list does"),
-        ('[{"a": 1}, {"b": "', "item 2: is not valid JSON: the file ends before the list does"),
-        ('[{"a": 1} {"b": 1}]', "item 2: is not valid JSON: expected objects and commas between them"),
-        (
-            '[{"a": 1}, 7, {"b": 1}]',
-            'item 2: is not valid JSON: expected objects and commas between them, found "7',
-        ),
-        ('[{"a": 1}, "b"]', "item 2: is not valid JSON: expected objects and commas between them"),
-        ('[{"a": 1},]', "item 2: is not valid JSON: expected objects and commas between them"),
-        ('{"a": 1}', "is not a JSON list; is this file in another format?"),
-    ],
-)
+@from_table
 def test_a_stream_says_where_it_is_broken(tmp_path, text, message):
     path = tmp_path / "a.json"
     path.write_text(text)

@@ -9,7 +9,7 @@ import pytest
 from replay.core.errors import DatasetError
 from replay.core.message import Message, ToolCall
 from replay.datasets.otlp import OtlpReader
-from tests.datasets.files import contract, fault, ids, json_file, json_lines_file, only
+from tests.datasets.files import contract, fault, ids, json_file, json_lines_file, only, pairs
 
 
 def text(role, content):
@@ -57,10 +57,6 @@ TestOtlpReader = contract(
 
 def read(tmp_path, *spans):
     return only(OtlpReader(), json_lines_file(tmp_path / "t.jsonl", [export(one) for one in spans]))
-
-
-def pairs(conversation):
-    return [(turn.question, turn.gold_answer) for turn in conversation.turns]
 
 
 BOTH = [("Who?", "Okafor."), ("When?", "In 1987.")]
@@ -208,15 +204,9 @@ def test_a_bare_text_is_a_message(tmp_path):
 @pytest.mark.parametrize(
     ("sent", "message"),
     [
-        (
-            [{"role": "critic", "content": "Hm."}],
-            '[0].role: "critic" is not a role that is known',
-        ),
+        ([{"role": "critic", "content": "Hm."}], '[0].role: "critic" is not a role that is known'),
         ([{"role": 3}], "[0]: holds neither messages nor a text (found: role)"),
-        (
-            [{"role": "user", "parts": [{"type": "text"}]}],
-            "[0].content[0]: is a text part without a text",
-        ),
+        ([{"role": "user", "parts": [{"type": "text"}]}], "[0].content[0]: is a text part without a text"),
         (
             [WHO, {"role": "assistant", "parts": [{"type": "tool_call"}]}],
             "[1].content[0]: is a call of a tool without its name",
@@ -237,13 +227,6 @@ def test_a_file_without_messages_says_how_they_are_kept(tmp_path):
 
     with pytest.raises(DatasetError, match="OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"):
         read(tmp_path, bare)
-
-
-def test_events_in_the_same_file_are_passed_over(tmp_path):
-    """As scores are, which a collector writes behind the spans."""
-    path = json_lines_file(tmp_path / "spans.jsonl", [FIRST, {"resourceLogs": []}, SECOND])
-    assert OtlpReader().recognizes(path, path.read_bytes())
-    assert [conversation.id for conversation in OtlpReader().read(path)] == ["a", "b"]
 
 
 def test_evaluations_of_a_span_are_kept(tmp_path):

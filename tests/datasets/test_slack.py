@@ -10,6 +10,7 @@ import pytest
 from replay.core.errors import DatasetError
 from replay.datasets.loading import expand, read_conversations
 from replay.datasets.slack import SlackReader, is_slack_export
+from tests.datasets.files import pairs
 
 USERS = [
     {"id": "U1", "name": "ann.lee", "real_name": "ann lee", "profile": {"display_name": "ann"}},
@@ -62,20 +63,16 @@ def archive(folder, path, below=""):
     return path
 
 
-def said(conversation):
-    return [(turn.question, turn.gold_answer) for turn in conversation.turns]
-
-
 def test_a_thread_that_a_bot_answers_is_a_conversation_across_days(export):
     direct, thread = SlackReader().read(export)
     assert thread.id == "help-1704100000.000100"
-    assert said(thread) == [
+    assert pairs(thread) == [
         ("where is @rav1's laptop? <urgent>", "See the portal (https://x.com/it)."),
         ("And #random, @here?", "Soon."),
     ]
     assert thread.metadata["left_out"] == [None, {"file": 1}]
     assert thread.metadata["timestamps"] == [1704100000.0001, 1704186400.0001]
-    assert (direct.id, said(direct)) == ("D01-2024-01-03", [("Wifi?", "Ask the desk.")])
+    assert (direct.id, pairs(direct)) == ("D01-2024-01-03", [("Wifi?", "Ask the desk.")])
 
 
 @pytest.mark.parametrize("below", ["", "acme export/"])
@@ -100,7 +97,7 @@ def test_folder_and_archive_are_found_out(export, tmp_path):
 @pytest.mark.parametrize("name", ["ann", "ann lee", "ann.lee", "U1"])
 def test_people_may_be_named_who_answer_and_other_bots_are_left_out(export, name):
     (found,) = SlackReader(agents=[name]).read(export)
-    assert said(found) == [("Coffee?", "Yes!")]
+    assert pairs(found) == [("Coffee?", "Yes!")]
 
 
 def test_only_the_named_channels_are_read(export):
@@ -138,4 +135,4 @@ def test_a_thread_that_began_before_the_export_is_read_from_its_replies(tmp_path
         {"user": "UB", "text": "Me.", "ts": "12.0", "thread_ts": "1.0"},
     ]
     (found,) = SlackReader().read(written(tmp_path / "e", {"help/2024-01-09.json": replies}))
-    assert (found.background, said(found)) == ("Hello.", [("Who?", "Me.")])
+    assert (found.background, pairs(found)) == ("Hello.", [("Who?", "Me.")])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from replay.datasets.tickets import FreshdeskReader, IntercomReader, ZendeskReader, text_of_html
-from tests.datasets.files import contract, fault, ids, json_file, only
+from tests.datasets.files import contract, fault, ids, json_file, only, pairs
 
 ANN, AGENT = 20978392, 235323
 
@@ -35,10 +35,6 @@ ZENDESK = {
         comment(AGENT, "Gently."),
     ],
 }
-
-
-def said(conversation):
-    return [(turn.question, turn.gold_answer) for turn in conversation.turns]
 
 
 TestZendeskReader = contract(
@@ -105,7 +101,7 @@ TestFreshdeskReader = contract(
 def test_who_asked_is_the_user_and_private_comments_are_left_out(tmp_path):
     found = only(ZendeskReader(), json_file(tmp_path / "t.json", ZENDESK))
     assert (found.id, found.title) == ("35436", "Help, my printer is on fire!")
-    assert said(found) == [("It burns.", "Unplug it."), ("How?", "Pull.\nGently.")]
+    assert pairs(found) == [("It burns.", "Unplug it."), ("How?", "Pull.\nGently.")]
     assert found.metadata["scores"] == [{"name": "satisfaction_rating", "value": "bad"}]
     assert found.metadata["left_out"] == [{"attachment": 1}, None]
     assert found.metadata["answer_timestamps"][0] == "2024-05-01T10:05:00Z"
@@ -113,11 +109,11 @@ def test_who_asked_is_the_user_and_private_comments_are_left_out(tmp_path):
 
 def test_private_notes_are_read_when_asked_for(tmp_path):
     found = only(ZendeskReader(private_notes=True), json_file(tmp_path / "t.json", ZENDESK))
-    assert said(found)[0] == ("It burns.", "Is she important?\nUnplug it.")
+    assert pairs(found)[0] == ("It burns.", "Is she important?\nUnplug it.")
     found = only(IntercomReader(private_notes=True), json_file(tmp_path / "i.json", INTERCOM))
-    assert said(found)[0][1] == "Did you reset it?\nFor you, Jo\nCheck billing"
+    assert pairs(found)[0][1] == "Did you reset it?\nFor you, Jo\nCheck billing"
     found = only(FreshdeskReader(private_notes=True), json_file(tmp_path / "f.json", FRESHDESK))
-    assert said(found)[0][1] == "Which one?\nA VIP"
+    assert pairs(found)[0][1] == "Which one?\nA VIP"
 
 
 @pytest.mark.parametrize(
@@ -134,7 +130,7 @@ def test_html_counts_before_plain_text_whose_entities_are_left(tmp_path):
 
 def test_a_conversation_of_intercom_is_its_source_and_its_public_parts(tmp_path):
     found = only(IntercomReader(), json_file(tmp_path / "t.json", INTERCOM))
-    assert said(found) == [("I can't log in", "Did you reset it?"), ("Yes", "Fixed.")]
+    assert pairs(found) == [("I can't log in", "Did you reset it?"), ("Yes", "Fixed.")]
     assert found.metadata["scores"] == [{"name": "rating", "value": 1}]
     assert found.metadata["timestamps"][0] == "2024-12-18T15:54:03+00:00"
 
@@ -143,12 +139,12 @@ def test_what_a_company_writes_first_is_background(tmp_path):
     first = {"author": {"type": "admin"}, "body": "<p>New prices!</p>"}
     found = only(IntercomReader(), json_file(tmp_path / "t.json", INTERCOM | {"source": first}))
     assert found.background == "New prices!\nDid you reset it?"
-    assert said(found) == [("Yes", "Fixed.")]
+    assert pairs(found) == [("Yes", "Fixed.")]
 
 
 def test_a_ticket_of_freshdesk_begins_with_its_description(tmp_path):
     found = only(FreshdeskReader(), json_file(tmp_path / "t.json", FRESHDESK))
-    assert said(found) == [("My invoice is wrong.", "Which one?"), ("The last\none", None)]
+    assert pairs(found) == [("My invoice is wrong.", "Which one?"), ("The last\none", None)]
 
 
 @pytest.mark.parametrize(

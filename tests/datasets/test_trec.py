@@ -37,10 +37,7 @@ def turn_2022(number, **more):
     }
 
 
-TOPICS_2021 = [
-    {"number": 106, "turn": [turn_2021(1), turn_2021(2)]},
-    {"number": 107, "turn": [turn_2021(1)]},
-]
+TOPICS_2021 = [{"number": 106, "turn": [turn_2021(1), turn_2021(2)]}, {"number": 107, "turn": [turn_2021(1)]}]
 UNANSWERED = {k: v for k, v in turn_2022("2-3").items() if k not in ("response", "provenance")}
 PATHS_2022 = [
     {"number": 132, "turn": [turn_2022("1-1"), turn_2022("1-3")]},

@@ -8,6 +8,8 @@ from random import Random
 
 BOM = b"\xef\xbb\xbf"
 DEEP = 20_000
+MEGABYTE = 2**20 + 1
+"""Far more than the head of a file, by which its format is told."""
 LONG_NUMBER = b"9" * 5_000
 
 NASTY: tuple[bytes, ...] = (
@@ -113,8 +115,8 @@ HAND_MADE: dict[str, bytes] = {
     "long number in an object": b'{"id": ' + LONG_NUMBER + b"}",
     "infinite number": b'{"id": 1e999}',
     "NaN": b'{"id": NaN}',
-    "long line": b'{"id": "' + b"x" * 2_000_000 + b'"}',
-    "line without end": b'{"id": "' + b"x" * 2_000_000,
+    "long line": b'{"id": "' + b"x" * MEGABYTE + b'"}',
+    "line without end": b'{"id": "' + b"x" * MEGABYTE,
     "only quotes": b'"' * 10_001,
     "only commas": b"," * 10_000,
     "only line ends": b"\n" * 10_000,

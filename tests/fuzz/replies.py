@@ -8,6 +8,7 @@ The server sends whatever body it is told to, the program prints it; headers and
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -21,39 +22,14 @@ from replay.core.record import TurnRecord
 from replay.core.settings.plugins import build, load
 from replay.store import schema, tables
 from replay.store.database import connect
-from tests.adapters.servers import answering, completion, delta, event
+from tests.adapters.servers import answering, event
 from tests.fuzz.inputs import as_json
+from tests.fuzz.services import SERVICES
 from tests.fuzz.targets import ODD
 
 TIMEOUT_S = 5.0
 PATIENCE_S = 0.1
 
-_ANTHROPIC_STREAM = b"".join(
-    event(value, value["type"])
-    for value in (
-        {"type": "message_start", "message": {"usage": {"input_tokens": 3}}},
-        {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": ODD}},
-        {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 2}},
-        {"type": "message_stop"},
-    )
-)
-_RESPONSE = {
-    "output": [{"type": "message", "content": [{"type": "output_text", "text": ODD, "logprobs": []}]}],
-    "usage": {"input_tokens": 1, "output_tokens": 2},
-    "status": "completed",
-}
-_USAGE = {"usage": {"prompt_tokens": 3, "completion_tokens": 2}, "passages": [{"id": 1, "text": ODD}, "p"]}
-_LOGPROBS = {"content": [{"token": "a", "logprob": -0.5, "top_logprobs": [{"token": "b", "logprob": -1}]}]}
-_CHAT = completion(ODD, **_USAGE)
-_CHAT["choices"][0]["logprobs"] = _LOGPROBS
-_CHAT_STREAM = delta(ODD[:5]) + delta(ODD[5:]) + delta(None, "stop", **_USAGE) + event("[DONE]")
-_RESPONSES_STREAM = b"".join(
-    event(value)
-    for value in (
-        {"type": "response.output_text.delta", "delta": ODD, "logprobs": []},
-        {"type": "response.completed", "response": _RESPONSE},
-    )
-)
 _HTTP = {"answer": ODD, "session": "s1", "passages": [{"id": "p", "text": ODD, "title": "t"}]}
 _ACTIVITIES = {
     "activities": [
@@ -77,45 +53,32 @@ class ReplyTarget:
     """Where nothing of use came, more may still come; the player's deadline ends that."""
 
 
-def _openai(**more: Any) -> Callable[[str], Mapping[str, Any]]:
-    return lambda address: {"base_url": address, "model": "m", "passages_path": "passages", **more}
-
-
-def _http(**more: Any) -> Callable[[str], Mapping[str, Any]]:
-    paths = {"passages": "passages", "session_id": "session"}
-    return lambda address: {"url": address, "body": {"q": "{{question}}"}, **paths, **more}
+def _of(name: str) -> ReplyTarget:
+    """One of ``services.py``, whose answers come back as an odd text."""
+    service = SERVICES[name]
+    reply = json.loads(json.dumps(service.replies[""]).replace('"Yes."', json.dumps(ODD)))
+    return ReplyTarget(
+        adapter=service.adapter,
+        settings=lambda address: json.loads(json.dumps(service.settings).replace("ADDRESS", address)),
+        seeds=[b"".join(map(event, reply)) if service.stream else as_json(reply)],
+    )
 
 
 REPLIES: Mapping[str, ReplyTarget] = {
-    "openai": ReplyTarget(adapter="openai", settings=_openai(), seeds=[as_json(_CHAT)]),
-    "openai stream": ReplyTarget(adapter="openai", settings=_openai(stream=True), seeds=[_CHAT_STREAM]),
-    "responses": ReplyTarget(adapter="openai", settings=_openai(api="responses"), seeds=[as_json(_RESPONSE)]),
-    "responses stream": ReplyTarget(
-        adapter="openai", settings=_openai(api="responses", stream=True), seeds=[_RESPONSES_STREAM]
-    ),
-    "anthropic": ReplyTarget(
-        adapter="anthropic",
-        settings=_openai(),
-        seeds=[as_json({"content": [{"type": "text", "text": ODD}], **_USAGE, "stop_reason": "end_turn"})],
-    ),
-    "anthropic stream": ReplyTarget(
-        adapter="anthropic", settings=_openai(stream=True), seeds=[_ANTHROPIC_STREAM]
-    ),
-    "http": ReplyTarget(adapter="http", settings=_http(answer="answer"), seeds=[as_json(_HTTP)]),
-    "http events": ReplyTarget(
-        adapter="http",
-        settings=_http(stream="sse", piece="answer", until="done", error="error"),
-        seeds=[event(_HTTP) + event({"done": True})],
-    ),
+    **{
+        name: _of(name)
+        for name in (
+            *("openai", "openai stream", "responses", "responses stream", "anthropic", "anthropic stream"),
+            *("http", "http stream", "rasa"),
+        )
+    },
     "http lines": ReplyTarget(
         adapter="http",
-        settings=_http(stream="json-lines", piece="answer", until="[END]", join="last"),
+        settings=lambda address: {
+            "url": address, "stream": "json-lines", "piece": "answer", "until": "[END]", "join": "last",
+            "passages": "passages", "session_id": "session",
+        },
         seeds=[as_json(_HTTP) + b"\n" + as_json(_HTTP) + b"\n[END]\n"],
-    ),
-    "rasa": ReplyTarget(
-        adapter="rasa",
-        settings=lambda address: {"base_url": address, "buttons": True, "passages": "[].custom.sources[]"},
-        seeds=[as_json([{"text": ODD, "buttons": [{"title": "Yes"}], "custom": {"sources": []}}])],
     ),
     "botframework": ReplyTarget(
         adapter="botframework",

@@ -29,7 +29,7 @@ class Service:
     """The good reply tells of an error."""
 
 
-BASE = {"base_url": "ADDRESS", "model": "m"}
+BASE = {"base_url": "ADDRESS", "model": "m", "passages_path": "sources"}
 USAGE = {
     "prompt_tokens": 3,
     "completion_tokens": 2,
@@ -46,6 +46,7 @@ CHAT = {
         }
     ],
     "usage": USAGE,
+    "sources": [{"id": 1, "text": "t"}, "p"],
 }
 MESSAGE = {"type": "message", "content": [{"type": "output_text", "text": "Yes.", "logprobs": [TOKEN]}]}
 RESPONSE = {

@@ -365,7 +365,7 @@ _JUDGED = [
 
 
 def _judged(content: bytes, folder: Path) -> None:
-    for text in (content.decode("utf-8", "replace"), content.decode("utf-8", "surrogateescape")):
+    for text in {content.decode("utf-8", "replace"), content.decode("utf-8", "surrogateescape")}:
         read_yes_no(text)
         rating = read_rating(text, 1, 5)
         assert rating is None or rating.value == 0 or 1 <= rating.value <= 5

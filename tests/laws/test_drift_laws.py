@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import msgspec
-import pytest
 from hypothesis import given, settings, strategies as st
 from msgspec.structs import replace
 
@@ -71,6 +66,7 @@ def test_identical_histories_are_always_valid_if_they_can_be_read(talk, window, 
                 ]
                 found = (await drift.assess(talk, depth, played)).drift
                 assert found.valid or found.not_judged
+                assert found.probability == 0 or mode[0] == "evalconvqa"
 
     asyncio.run(check())
 
@@ -169,7 +165,7 @@ def test_the_same_replies_give_the_same_records_to_the_byte(talk, data):
     assert repr(asyncio.run(records(0))) == repr(asyncio.run(records(0)))
 
 
-async def _verdicts(workers: int, together: bool) -> bytes:
+async def verdicts(workers: int, together: bool) -> bytes:
     async with detector(workers=workers) as drift:
         answers = [("It is a song.", "x", "y", "z"), ("Bob Stone did.", "There.", "Ann Lee did.", "No.")]
         plays = [play(Fake(*a), RewritePolicy(detector=drift), SINGER) for a in answers * 3]
@@ -181,26 +177,6 @@ async def _verdicts(workers: int, together: bool) -> bytes:
 
 
 async def test_the_verdict_does_not_depend_on_workers_or_on_what_else_is_asked():
-    alone = await _verdicts(0, together=False)
-    assert await _verdicts(0, together=True) == alone
-    assert await _verdicts(2, together=True) == alone
-
-
-_PROGRAM = """
-import asyncio
-from tests.laws.test_drift_laws import _verdicts
-print(asyncio.run(_verdicts(0, together=True)).decode())
-"""
-
-
-@pytest.mark.parametrize("mode", ["strict"])
-def test_the_verdict_does_not_depend_on_the_hash_seed(mode, long):
-    outputs = set()
-    for seed in ("0", "4242", *(["1"] if long else [])):
-        env = {**os.environ, "PYTHONHASHSEED": seed}
-        done = subprocess.run(
-            [sys.executable, "-c", _PROGRAM], capture_output=True, text=True, env=env, check=True, timeout=60
-        )
-        outputs.add(done.stdout)
-    (only,) = outputs
-    assert json.loads(only)
+    alone = await verdicts(0, together=False)
+    assert await verdicts(0, together=True) == alone
+    assert await verdicts(2, together=True) == alone

@@ -54,31 +54,14 @@ READERS: dict[str, Callable[[str], object]] = {
     "words": lambda text: words(text, "squad"),
 }
 PUMPS = (
-    " ",
-    "\n",
-    "\r\n",
-    " \n",
-    ".",
-    "!",
-    "a",
-    "1",
-    "1.",
-    "1,",
-    "- ",
-    "\n- ",
-    "a.",
-    "a'",
-    "(",
-    "yes ",
-    "answer: ",
-    "\n```\n",
-    "\n| ",
-    "\t\n\n",
-    "é",
-)
-SHORT, LONG = 2_000, 16_000
+    " ", "\n", "\r\n", " \n", ".", "!", "a", "1", "1.", "1,", "- ", "\n- ", "a.", "a'", "(", "yes ",
+    "answer: ", "\n```\n", "\n| ", "\t\n\n", "é",
+)  # fmt: skip
+SHORT, LONG = 1_000, 8_000
 MOST = 3 * LONG / SHORT
 """Times as long for eight times as much: linear is 8, quadratic 64."""
+SOON_S = 0.01
+"""What takes no longer is not compared."""
 
 
 def seconds(read: Callable[[str], object], text: str) -> float:
@@ -91,7 +74,9 @@ def seconds(read: Callable[[str], object], text: str) -> float:
 def test_a_text_of_eight_times_the_length_takes_no_64_times_as_long(read):
     for pump in PUMPS:
         short, long = (f"a{pump * (size // len(pump))}b" for size in (SHORT, LONG))
+        if seconds(read, long) < SOON_S:
+            continue
         # The least of several: a busy machine adds time, and takes none away.
         took = min(seconds(read, long) for _ in range(3))
         before = min(seconds(read, short) for _ in range(9))
-        assert took < max(MOST * before, 0.01), f"{pump!r}: {before:.6f} s, {took:.6f} s"
+        assert took < max(MOST * before, SOON_S), f"{pump!r}: {before:.6f} s, {took:.6f} s"

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.laws.sources import ROOT, nodes
+
 SHIPPED = {
     path.relative_to(ROOT).as_posix(): path
     for folder in ("replay", "adapters")
@@ -35,7 +36,7 @@ ATTRIBUTES = {
 def printers(path: Path) -> set[str]:
     """Whatever in a file writes to the terminal by itself."""
     found = set()
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    for node in nodes(path):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in BUILT_IN:
             found.add(node.func.id)
         elif (

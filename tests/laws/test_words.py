@@ -17,13 +17,9 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.laws.sources import ROOT, nodes
+
 KEPT = tomllib.loads(Path(__file__).with_name("words.toml").read_text(encoding="utf-8"))
-TREES = {
-    path.relative_to(ROOT).as_posix(): ast.parse(path.read_text(encoding="utf-8"))
-    for room in ("replay", "adapters")
-    for path in sorted((ROOT / room).rglob("*.py"))
-}
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 PARTICIPLE = re.compile(
     r"[a-z]{2,}(?<!ne)(?<!fe)(?<!se)(?<!spe)ed|said|told|shown|found|given|kept|held|made|taken|begun|sent|drawn|written"
@@ -39,15 +35,25 @@ def words(name: str) -> list[str]:
     return re.findall(r"[a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower())
 
 
+Nodes = tuple[ast.AST, ...]
+
+
 @cache
-def definitions(tree: ast.Module) -> tuple[ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef, ...]:
-    """Return all classes and functions in *tree*, however deep."""
-    return tuple(node for node in ast.walk(tree) if isinstance(node, (ast.ClassDef, *FUNCTIONS)))
+def files() -> dict[str, Nodes]:
+    """Return the nodes of all files of the package."""
+    paths = [path for room in ("replay", "adapters") for path in sorted((ROOT / room).rglob("*.py"))]
+    return {path.relative_to(ROOT).as_posix(): nodes(path) for path in paths}
 
 
-def identifiers(tree: ast.Module) -> Iterator[str]:
-    """Yield the names that *tree* gives to something."""
-    for node in ast.walk(tree):
+@cache
+def definitions(file: Nodes) -> tuple[ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef, ...]:
+    """Return all classes and functions in *file*, however deep."""
+    return tuple(node for node in file if isinstance(node, (ast.ClassDef, *FUNCTIONS)))
+
+
+def identifiers(file: Nodes) -> Iterator[str]:
+    """Yield the names that *file* gives to something."""
+    for node in file:
         if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             yield node.name
         elif isinstance(node, ast.arg):
@@ -67,9 +73,9 @@ def opens_as_a_riddle(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
 
 
 @cache
-def counted(tree: ast.Module) -> dict[str, int]:
-    """Return how many functions of *tree* are named by a participle, and how many docstrings are riddles."""
-    functions = [node for node in definitions(tree) if isinstance(node, FUNCTIONS)]
+def counted(file: Nodes) -> dict[str, int]:
+    """Return how many functions of *file* are named by a participle, and how many docstrings are riddles."""
+    functions = [node for node in definitions(file) if isinstance(node, FUNCTIONS)]
     return {
         "participles": sum(is_participle(node.name) for node in functions),
         "riddles": sum(opens_as_a_riddle(node) for node in functions),
@@ -82,15 +88,15 @@ def test_what_counts_as_a_participle_and_as_a_riddle():
         *(False, False, False),
     ]
     tree = ast.parse('def a(): "Whether x."\ndef b(): "Return whether x."\nasync def said(): "Whatever x."')
-    assert counted(tree) == {"participles": 1, "riddles": 1}
+    assert counted(tuple(ast.walk(tree))) == {"participles": 1, "riddles": 1}
 
 
 @cache
 def words_in_names() -> dict[str, set[str]]:
     """Return the words of all names that each file gives to something."""
     return {
-        path: {word for name in set(identifiers(tree)) for word in words(name)}
-        for path, tree in TREES.items()
+        path: {word for name in set(identifiers(file)) for word in words(name)}
+        for path, file in files().items()
     }
 
 
@@ -102,8 +108,8 @@ def test_a_private_word_names_nothing(word):
 
 def test_no_two_classes_share_a_name():
     homes = defaultdict(set)
-    for path, tree in TREES.items():
-        for node in definitions(tree):
+    for path, file in files().items():
+        for node in definitions(file):
             if isinstance(node, ast.ClassDef):
                 homes[node.name].add(path)
     shared = {name for name, paths in homes.items() if len(paths) > 1}
@@ -113,8 +119,8 @@ def test_no_two_classes_share_a_name():
 def test_no_type_is_named_by_a_participle():
     named = {
         node.name
-        for tree in TREES.values()
-        for node in definitions(tree)
+        for file in files().values()
+        for node in definitions(file)
         if isinstance(node, ast.ClassDef) and is_participle(node.name)
     }
     assert named == set(KEPT["participle_types"]), "a type is a noun; what is renamed leaves words.toml"
@@ -122,7 +128,7 @@ def test_no_type_is_named_by_a_participle():
 
 @pytest.mark.parametrize("kind", ["participles", "riddles"])
 def test_functions_are_verbs_and_their_docstrings_begin_with_one(kind):
-    found = Counter({path: counted(tree)[kind] for path, tree in TREES.items()})
+    found = Counter({path: counted(file)[kind] for path, file in files().items()})
     kept = Counter(KEPT[kind])
     assert dict(+(found - kept)) == {}, "more than words.toml has: name the act, begin with a verb"
     assert dict(+(kept - found)) == {}, "fewer than words.toml has: lower its numbers"

@@ -129,7 +129,7 @@ async def test_asks_are_known_from_their_beginning_to_their_end_however_that_com
     first, second, other = Slow(WireTimes(sent=0.0, done=1.0)), Slow(), Slow()
     tasks = []
     for name, session in (("a", first), ("a", second), ("b", other)):
-        tasks.append(asyncio.create_task(asks.watched(name, session).ask(request)))
+        tasks.append(asyncio.create_task(asks.watch(name, session).ask(request)))
         await others_first()
         now[0] += 1.0
     assert dict(asks.in_the_last(60.0)) == {"a": 3.0, "b": 1.0}

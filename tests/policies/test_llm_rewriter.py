@@ -23,8 +23,8 @@ from replay.core.errors import (
     ScenarioError,
 )
 from replay.core.settings.plugins import build, load
-from replay.policies.llm_rewriter import LlmRewriter, checked, llm_rewriter, prompt_variables
-from replay.policies.rewrite import RewritePolicy, RewriteRequest, opened
+from replay.policies.llm_rewriter import LlmRewriter, llm_rewriter, prompt_variables, question_in_reply
+from replay.policies.rewrite import RewritePolicy, RewriteRequest, open_policies
 from replay.runs.launch import resume_async, run_async
 from tests.data_tables import from_table
 from tests.samples import ALICE, SINGER, Fake, detector, play
@@ -113,7 +113,7 @@ async def test_its_question_is_asked_and_stays_in_the_history():
     made = rewriter("Where was the singer born?")
     async with detector(resolver=ALICE) as drift:
         policy = RewritePolicy(detector=drift, rewriter=made)
-        async with opened([policy]):
+        async with open_policies([policy]):
             assert made.adapter.open
             records = await play(system, policy, SINGER)
         assert not made.adapter.open
@@ -221,7 +221,7 @@ async def test_a_prompt_that_does_not_fit_a_conversation_fails_that_question_alo
 
 @from_table
 def test_marks_around_the_whole_question_are_taken_off(reply, question):
-    assert checked(reply, 60) == question
+    assert question_in_reply(reply, 60) == question
 
 
 def faults(setting, tmp_path=Path()):

@@ -225,7 +225,7 @@ class Toy:
 async def test_answers_are_compared_by_their_meaning(tmp_path, monkeypatch):
     monkeypatch.setattr(semantic, "_load", Toy)
     monkeypatch.setattr(semantic, "library_version", lambda name: "1")
-    monkeypatch.setattr(semantic, "_encoded", semantic._encoded.__wrapped__)
+    monkeypatch.setattr(semantic, "_encode", semantic._encode.__wrapped__)
 
     async def second(**section):
         return (await drift(tmp_path, threshold=1, **section))[1]

@@ -66,12 +66,7 @@ def ask(
 
 
 def level(
-    index: int = 0,
-    began_s: float = 0.0,
-    ended_s: float = 10.0,
-    *,
-    value: float | None = 1.0,
-    **changes: Any,
+    index: int = 0, began_s: float = 0.0, ended_s: float = 10.0, *, value: float | None = 1.0, **changes: Any
 ) -> dict[str, Any]:
     """A level as the generator writes it; the whole of it measured unless *changes* say otherwise."""
     return {

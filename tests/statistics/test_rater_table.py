@@ -197,10 +197,7 @@ ROWS = st.lists(st.tuples(*[st.sampled_from(["y", "n", "m", None])] * 3), min_si
 @given(ROWS, st.permutations(["ann", "bob", "eve"]), st.permutations(["y", "n", "m"]), st.randoms())
 def test_names_of_raters_and_ratings_and_the_order_of_items_change_nothing(rows, names, labels, random):
     renamed = dict(zip(("y", "n", "m"), labels, strict=True)) | {None: None}
-    sides = (
-        (("ann", "bob", "eve"), lambda rating: rating),
-        (names, renamed.__getitem__),
-    )
+    sides = ((("ann", "bob", "eve"), lambda rating: rating), (names, renamed.__getitem__))
     one, other = (
         [
             RatedItem(

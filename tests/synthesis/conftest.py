@@ -22,12 +22,21 @@ running jobs. You can share a {name} job with a team. You cannot rename a {name}
 """
 
 
-@pytest.fixture
-def documents(tmp_path):
-    """A folder with a page for each service."""
-    folder = tmp_path / "docs"
+def write_pages(folder):
+    """Make *folder* with a page for each service."""
     folder.mkdir()
     for count, name in enumerate(SERVICES, 3):
         text = PAGE.format(name=name, title=name.capitalize(), count=count)
         (folder / f"{name}.md").write_text(text, "utf-8")
     return folder
+
+
+@pytest.fixture
+def documents(tmp_path):
+    return write_pages(tmp_path / "docs")
+
+
+@pytest.fixture(scope="session")
+def pages(tmp_path_factory):
+    """The same for those who write nothing there."""
+    return write_pages(tmp_path_factory.mktemp("pages") / "docs")

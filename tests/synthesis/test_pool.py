@@ -1,7 +1,5 @@
 """What documents carry: comparisons and "what else" only where the answer is exact."""
 
-import pytest
-
 from replay.synthesis.documents.read import read_documents
 from replay.synthesis.pool import pool_of
 from tests.data_tables import from_table
@@ -100,21 +98,7 @@ def test_a_heading_that_stands_twice_on_a_page_is_told_with_the_one_above(tmp_pa
     assert [one for one in told if "Bristol, Layout and rooms: Does the office need a badge?" in one]
 
 
-@pytest.mark.parametrize(
-    "sentence",
-    [
-        "Certain options can be set in the archive.",
-        "To use different settings, restart the archive.",
-        "If the archive closes, he opens the cellar.",
-        "The maximum width defaults to the width of the table.",
-        "The archive can be visited today.",
-        "The archive can be closed in both cases.",
-        "Error logs are written in plain German.",
-        "Error logs are stored in the old location.",
-        "You can open a similar archive in a second town.",
-        "If a map is torn, that doesn't mean the archive must close.",
-    ],
-)
+@from_table
 def test_what_only_the_passage_or_its_day_tells_is_not_asked(sentence, tmp_path):
     page = f"# Archives\n\nThe archive needs a permit. {sentence} A map shows a town.\n"
     found = asked(tmp_path, page)

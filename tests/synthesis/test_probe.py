@@ -17,8 +17,8 @@ def probe(documents):
     return list(drift_probe(areas, random.Random(0)))
 
 
-def test_what_each_answer_does_to_the_next_question_is_known(documents):
-    dialogues = probe(documents)
+def test_what_each_answer_does_to_the_next_question_is_known(pages):
+    dialogues = probe(pages)
     assert len(dialogues) == 16  # eight pages with two parameters each
     outcomes = set()
     for dialogue in dialogues:

@@ -18,24 +18,26 @@ def made(documents, *, system=None, resolver=None, **settings):
     return synthesize([documents], SynthesisSettings(**given), system=system, resolver=resolver)
 
 
+@pytest.fixture(scope="module")
+def plain(pages):
+    return made(pages)
+
+
 def about(conversations):
     """Turns with what is known of them by construction."""
     for conversation in conversations:
         yield from zip(conversation.turns, conversation.metadata["synthesized"], strict=True)
 
 
-def test_equal_documents_and_seeds_make_equal_conversations(documents):
-    first, second = made(documents), made(documents)
-    assert first.conversations == second.conversations
-    assert first.signature == second.signature
-    other = made(documents, seed=1)
-    assert (other.conversations != first.conversations, other.signature != first.signature) == (True, True)
+def test_equal_documents_and_seeds_make_equal_conversations(pages, plain):
+    again, other = made(pages), made(pages, seed=1)
+    assert again.conversations == plain.conversations != other.conversations
+    assert again.signature == plain.signature != other.signature
 
 
-def test_each_answer_stands_where_its_turn_says_and_is_asked_for_once(documents):
+def test_each_answer_stands_where_its_turn_says_and_is_asked_for_once(plain):
     places = Counter()
-    found = made(documents)
-    for conversation in found.conversations:
+    for conversation in plain.conversations:
         texts = {passage.id: passage.text for passage in conversation.passages}
         for turn, known in about([conversation]):
             if known["move"] == "unanswerable":
@@ -48,9 +50,9 @@ def test_each_answer_stands_where_its_turn_says_and_is_asked_for_once(documents)
     assert set(places.values()) == {1}
 
 
-def test_what_a_question_leans_on_stands_in_its_standalone_form(documents):
+def test_what_a_question_leans_on_stands_in_its_standalone_form(plain):
     ways = Counter()
-    for conversation in made(documents).conversations:
+    for conversation in plain.conversations:
         for depth, (turn, known) in enumerate(about([conversation]), 1):
             for reference in known.get("references", ()):
                 ways[reference["way"]] += 1
@@ -62,18 +64,18 @@ def test_what_a_question_leans_on_stands_in_its_standalone_form(documents):
     assert ways["ellipsis"] > 0
 
 
-def test_shares_move_what_is_made(documents):
-    plain = made(documents, shares=Shares(anaphora=0, ellipsis=0, unanswerable=0, shift=0.3))
+def test_shares_move_what_is_made(pages):
+    plain = made(pages, shares=Shares(anaphora=0, ellipsis=0, unanswerable=0, shift=0.3))
     references = [one for _, known in about(plain.conversations) for one in known.get("references", ())]
     assert {one["way"] for one in references} == {"setting"}
-    open_ended = made(documents, shares=Shares(anaphora=0.2, ellipsis=0.1, unanswerable=0.3, shift=0.1))
+    open_ended = made(pages, shares=Shares(anaphora=0.2, ellipsis=0.1, unanswerable=0.3, shift=0.1))
     moves = Counter(known["move"] for _, known in about(open_ended.conversations))
     assert moves["unanswerable"] / (8 * 4) == pytest.approx(0.3, abs=0.1)
 
 
-def test_documents_are_asked_for_no_more_than_they_carry(documents):
+def test_documents_are_asked_for_no_more_than_they_carry(pages):
     with pytest.raises(InputError, match=r"carry \d+ conversations of 5 turns, and 900 are asked for"):
-        made(documents, conversations=900)
+        made(pages, conversations=900)
 
 
 def test_only_what_the_system_finds_in_the_passage_is_asked(documents):
@@ -84,8 +86,8 @@ def test_only_what_the_system_finds_in_the_passage_is_asked(documents):
     assert found.questions == all_asked.questions - left_out.total() < all_asked.questions
 
 
-def test_the_resolver_marks_what_it_finds(documents):
-    found = made(documents, resolver=EmbeddedResolver())
+def test_the_resolver_marks_what_it_finds(pages):
+    found = made(pages, resolver=EmbeddedResolver())
     marks = Counter(known["resolver"] for _, known in about(found.conversations) if "resolver" in known)
     assert marks.total() == found.references.total() > 0
     assert marks["found"] == sum(n for name, n in found.references.items() if not name.endswith("not found"))

@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
+
+
+def bad_ones(table: Mapping[str, Sequence[tuple[Any, str]]]) -> pytest.MarkDecorator:
+    """Try each of *table*: by a contract's test, plug-ins that fail it, and what they are told."""
+    rows = [(test, *one) for test, several in table.items() for one in several]
+    return pytest.mark.parametrize(("test", "bad", "words"), rows)
 
 
 async def said(contract: object, test: str, **given: Any) -> str:

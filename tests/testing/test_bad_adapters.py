@@ -5,11 +5,9 @@ from __future__ import annotations
 import asyncio
 from contextlib import asynccontextmanager
 
-import pytest
-
 from replay import AdapterError, ChatReply
 from replay.testing import FAIL, HANG, AdapterContract, ScriptedSystem, failure
-from tests.testing.checking import said
+from tests.testing.checking import bad_ones, said
 
 
 def harbour(request, conversation):
@@ -75,36 +73,27 @@ async def answers_at_once(system, session, request):
     return ChatReply(text="harbour-1")
 
 
-@pytest.mark.parametrize(
-    ("test", "bad", "words"),
-    [
-        ("it_is_an_adapter", ScriptedSystem(history="mine"), "history is 'mine': set it to \"client\""),
-        (
-            "it_answers_with_a_text_and_times_that_follow_each_other",
-            adapter(gives_text),
-            "return a replay.ChatR",
-        ),
-        (
-            "it_answers_with_a_text_and_times_that_follow_each_other",
-            adapter(says_nothing),
-            "conversation's id",
-        ),
-        ("conversations_side_by_side_do_not_mix", adapter(mixes_up), "in its session, not in the adapter"),
-        ("its_history_is_where_it_says", adapter(remembers_all, "server"), "let every session begin anew"),
-        ("its_history_is_where_it_says", adapter(answers_at_once), "send request.history along"),
-        (
-            "a_cancelled_ask_gets_out_at_once_and_does_no_harm",
-            adapter(swallows_the_end),
-            "let CancelledError out",
-        ),
-        ("a_cancelled_ask_gets_out_at_once_and_does_no_harm", adapter(answers_at_once), "set hangs = False"),
-        ("a_failure_is_an_adapter_error_and_the_next_ask_works", adapter(lets_its_library_speak), "KeyError"),
-        (
-            "a_failure_is_an_adapter_error_and_the_next_ask_works",
-            adapter(never_fails),
-            "set fails_with = None",
-        ),
-    ],
+@bad_ones(
+    {
+        "it_is_an_adapter": [(ScriptedSystem(history="mine"), "history is 'mine': set it to \"client\"")],
+        "it_answers_with_a_text_and_times_that_follow_each_other": [
+            (adapter(gives_text), "return a replay.ChatR"),
+            (adapter(says_nothing), "conversation's id"),
+        ],
+        "conversations_side_by_side_do_not_mix": [(adapter(mixes_up), "in its session, not in the adapter")],
+        "its_history_is_where_it_says": [
+            (adapter(remembers_all, "server"), "let every session begin anew"),
+            (adapter(answers_at_once), "send request.history along"),
+        ],
+        "a_cancelled_ask_gets_out_at_once_and_does_no_harm": [
+            (adapter(swallows_the_end), "let CancelledError out"),
+            (adapter(answers_at_once), "set hangs = False"),
+        ],
+        "a_failure_is_an_adapter_error_and_the_next_ask_works": [
+            (adapter(lets_its_library_speak), "KeyError"),
+            (adapter(never_fails), "set fails_with = None"),
+        ],
+    }
 )
 async def test_a_bad_adapter(test, bad, words):
     assert words in await said(AdapterContract(), test, adapter=bad)

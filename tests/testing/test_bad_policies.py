@@ -6,7 +6,7 @@ import pytest
 
 from replay import PlannedTurn, gold_history, own_history
 from replay.testing import PolicyContract
-from tests.testing.checking import said
+from tests.testing.checking import bad_ones, said
 
 
 class Own:
@@ -57,28 +57,27 @@ async def plans_a_text(self, conversation, depth, played):
     return conversation.turns[depth - 1].question
 
 
-@pytest.mark.parametrize(
-    ("test", "bad", "words"),
-    [
-        ("it_is_a_policy", policy(history="mine"), "history is 'mine': set it to \"own\""),
-        (
-            "a_first_turn_can_be_planned_with_nothing_played",
-            policy(plans_a_text),
-            "return a replay.PlannedTurn",
-        ),
-        ("the_history_is_the_one_it_says", policy(shows_gold), "show replay.own_history(played)"),
-        ("the_history_is_the_one_it_says", policy(shows_the_last_turn), "sets whole_history = False"),
-        ("the_history_is_the_one_it_says", policy(history="gold"), "no answer of the system"),
-        (
-            "the_edit_says_what_was_done_to_the_question",
-            policy(says_hello_and_nothing_of_it),
-            'asked as "Hello',
-        ),
-        ("a_plan_shows_nothing_of_what_comes_later", policy(tells_the_answer), "look at what came before it"),
-        ("a_plan_depends_on_what_it_is_given_and_nothing_else", policy(counts), "keep nothing"),
-        ("turns_that_left_no_trace_are_not_shown", policy(shows_gold), "leave them out"),
-        ("the_signature_is_one_word_and_stays", policy(signature="my own"), "write it as one word"),
-    ],
+@bad_ones(
+    {
+        "it_is_a_policy": [(policy(history="mine"), "history is 'mine': set it to \"own\"")],
+        "a_first_turn_can_be_planned_with_nothing_played": [
+            (policy(plans_a_text), "return a replay.PlannedTurn")
+        ],
+        "the_history_is_the_one_it_says": [
+            (policy(shows_gold), "show replay.own_history(played)"),
+            (policy(shows_the_last_turn), "sets whole_history = False"),
+            (policy(history="gold"), "no answer of the system"),
+        ],
+        "the_edit_says_what_was_done_to_the_question": [
+            (policy(says_hello_and_nothing_of_it), 'asked as "Hello')
+        ],
+        "a_plan_shows_nothing_of_what_comes_later": [
+            (policy(tells_the_answer), "look at what came before it")
+        ],
+        "a_plan_depends_on_what_it_is_given_and_nothing_else": [(policy(counts), "keep nothing")],
+        "turns_that_left_no_trace_are_not_shown": [(policy(shows_gold), "leave them out")],
+        "the_signature_is_one_word_and_stays": [(policy(signature="my own"), "write it as one word")],
+    }
 )
 async def test_a_bad_policy(test, bad, words):
     assert words in await said(PolicyContract(), test, policy=bad)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from replay import Conversation, DatasetError, Turn, read_whole
 from replay.testing import ReaderContract
-from tests.testing.checking import said
+from tests.testing.checking import bad_ones, said
 
 
 class Lines:
@@ -39,51 +37,37 @@ def raises(self, path):
         yield found
 
 
-@pytest.mark.parametrize(
-    ("test", "bad", "words"),
-    [
-        ("it_is_a_reader", reader(read=None), "its read is None"),
-        ("it_is_installed_under_a_name_and_needs_no_settings", reader(), "or set installed = False"),
-        (
-            "it_reads_sound_conversations",
-            reader(made=lambda *_: Conversation(id="a", turns=())),
-            "has no turns",
-        ),
-        ("it_reads_sound_conversations", reader(made=lambda *_: {}), "yield replay.Conversation"),
-        (
-            "it_opens_nothing_before_it_is_asked",
-            reader(text=lambda self, path: path.read_text()),
-            "DatasetError",
-        ),
-        ("it_can_be_left_half_way", reader(read=lambda self, path: iter([1, 2])), "must be a generator"),
-        (
-            "a_bad_conversation_is_a_value_and_the_others_are_read",
-            reader(read=raises),
-            "yield the error, don't raise it",
-        ),
-        (
-            "a_bad_conversation_is_a_value_and_the_others_are_read",
-            reader(made=lambda self, path, number, line: Conversation(id=line, turns=())),
-            "yield a replay.DatasetError in its place",
-        ),
-        ("a_folder_is_named_as_one", reader(text=lambda self, path: ""), "raise replay.DatasetError"),
-        ("other_encodings_are_named", reader(text=lambda self, path: "?"), "raise replay.DatasetError"),
-        (
-            "a_byte_order_mark_changes_nothing",
-            reader(text=lambda self, path: path.read_text()),
-            "which drops it",
-        ),
-        (
-            "windows_line_ends_change_nothing",
-            reader(text=lambda self, path: path.read_bytes().decode().replace("\r", "!?")),
-            "strip lines",
-        ),
-        (
-            "it_is_the_only_one_to_recognize_its_files",
-            reader(recognizes=lambda *_: False),
-            "recognized = False",
-        ),
-    ],
+@bad_ones(
+    {
+        "it_is_a_reader": [(reader(read=None), "its read is None")],
+        "it_is_installed_under_a_name_and_needs_no_settings": [(reader(), "or set installed = False")],
+        "it_reads_sound_conversations": [
+            (reader(made=lambda *_: Conversation(id="a", turns=())), "has no turns"),
+            (reader(made=lambda *_: {}), "yield replay.Conversation"),
+        ],
+        "it_opens_nothing_before_it_is_asked": [
+            (reader(text=lambda self, path: path.read_text()), "DatasetError")
+        ],
+        "it_can_be_left_half_way": [(reader(read=lambda self, path: iter([1, 2])), "must be a generator")],
+        "a_bad_conversation_is_a_value_and_the_others_are_read": [
+            (reader(read=raises), "yield the error, don't raise it"),
+            (
+                reader(made=lambda self, path, number, line: Conversation(id=line, turns=())),
+                "yield a replay.DatasetError in its place",
+            ),
+        ],
+        "a_folder_is_named_as_one": [(reader(text=lambda self, path: ""), "raise replay.DatasetError")],
+        "other_encodings_are_named": [(reader(text=lambda self, path: "?"), "raise replay.DatasetError")],
+        "a_byte_order_mark_changes_nothing": [
+            (reader(text=lambda self, path: path.read_text()), "which drops it")
+        ],
+        "windows_line_ends_change_nothing": [
+            (reader(text=lambda self, path: path.read_bytes().decode().replace("\r", "!?")), "strip lines")
+        ],
+        "it_is_the_only_one_to_recognize_its_files": [
+            (reader(recognizes=lambda *_: False), "recognized = False")
+        ],
+    }
 )
 async def test_a_bad_reader(test, bad, words, tmp_path):
     good, one_bad = tmp_path / "good.lines", tmp_path / "bad.lines"

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from replay import why_unanswered
 from replay.testing import ScorerContract, turn
-from tests.testing.checking import said
+from tests.testing.checking import bad_ones, said
 
 
 class Length:
@@ -81,8 +79,6 @@ SCORERS = {
 TURNS = [turn("Paris", "Paris"), turn("Bern", "Rome", depth=2), turn(None, depth=3)]
 
 
-@pytest.mark.parametrize(
-    ("test", "bad", "words"), [(test, *one) for test, several in SCORERS.items() for one in several]
-)
+@bad_ones(SCORERS)
 async def test_a_bad_scorer(test, bad, words):
     assert words in await said(ScorerContract(), test, scorer=bad, records=TURNS)

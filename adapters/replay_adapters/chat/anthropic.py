@@ -70,7 +70,7 @@ class Messages:
         told = {"system": system} if system.strip() else {}
         return {"max_tokens": self._max_tokens, **extra, **renamed, **self._ours, **told}
 
-    def shaped(self, messages: Sequence[Message]) -> Iterable[Mapping[str, Any]]:
+    def format_messages(self, messages: Sequence[Message]) -> Iterable[Mapping[str, Any]]:
         # The API wants a user's message first, so that a greeting has no place, and all results of one
         # message's calls in the next message.
         since = dropwhile(lambda message: message.role == "assistant", messages)

@@ -36,7 +36,7 @@ from replay import (
 from replay_adapters.chat.streamed_answer import StreamedAnswer
 from replay_adapters.http.client import StreamEnd
 from replay_adapters.http.reply import HttpReply, encode_json
-from replay_adapters.http.request import rendered, request_error
+from replay_adapters.http.request import render_template, request_error
 
 Changes = Literal["never", "with the conversation", "with the turn"]
 
@@ -69,7 +69,7 @@ class ChatApi(Protocol):
         """Return the body's fields; messages among them are those before the history."""
         ...
 
-    def shaped(self, messages: Sequence[Message]) -> Iterable[Mapping[str, Any]]:
+    def format_messages(self, messages: Sequence[Message]) -> Iterable[Mapping[str, Any]]:
         """Return *messages* in the API's format; calls and results among them are paired."""
         ...
 
@@ -130,8 +130,8 @@ class ChatBodies:
         variables = template_variables(conversation, request)
         system = variables["system_prompt"] if self.prompts == "on top" else ""
         if self._system:
-            system = rendered(self._system, variables)
-        fields = dict(self._api.fields(system, rendered(self._extra, variables), request.parameters))
+            system = render_template(self._system, variables)
+        fields = dict(self._api.fields(system, render_template(self._extra, variables), request.parameters))
         first = fields.pop(self._api.messages, ())
         try:
             head = encode_json(fields)[:-1]
@@ -143,33 +143,33 @@ class ChatBodies:
             self._head = head
         return head
 
-    def encoded(self, messages: Sequence[Message]) -> bytes:
+    def encode(self, messages: Sequence[Message]) -> bytes:
         """Return *messages* with a comma after each; without the instructions that don't stand among them."""
         if self.prompts != "in place":
             told = instructions(messages)
             messages = [message for message in messages if message not in told]
-        return b"".join(encode_json(message) + b"," for message in self._api.shaped(messages))
+        return b"".join(encode_json(message) + b"," for message in self._api.format_messages(messages))
 
     def encoded_exchange(self, exchange: Exchange) -> bytes:
         """Its messages with a comma after each; only instructions of an exchange without an answer."""
         asked_with, steps = exchange.asked_with, exchange.steps
         if exchange.question_only:  # OpenAI takes several questions in a row, and Anthropic makes one of them
             told = asked_with if self._as_recorded else instructions(asked_with)
-            return self.encoded(question_messages(exchange.question, told))
+            return self.encode(question_messages(exchange.question, told))
         # Several servers refuse an empty message, and two questions in a row.
         if not exchange.answer or exchange.answer.isspace():
-            return self.encoded(instructions(asked_with)) if asked_with else b""
+            return self.encode(instructions(asked_with)) if asked_with else b""
         if not asked_with and not steps:
             question, answer = encode_json(exchange.question), encode_json(exchange.answer)
             return b"%b%b},%b%b}," % (USER, question, ASSISTANT, answer)
         if not self._as_recorded:
             exchange = replace(exchange, asked_with=instructions(asked_with), steps=())
-        return self.encoded(exchange.messages)
+        return self.encode(exchange.messages)
 
     def encoded_question(self, request: ChatRequest) -> bytes:
         """Return the question's messages and the steps since."""
         asked_with = request.asked_with if self._as_recorded else instructions(request.asked_with)
-        return self.encoded((*question_messages(request.question, asked_with), *request.steps))[:-1]
+        return self.encode((*question_messages(request.question, asked_with), *request.steps))[:-1]
 
 
 class ChatBody:

@@ -36,7 +36,7 @@ from replay_adapters.chat.streamed_answer import StreamedAnswer, decoded_events,
 from replay_adapters.http.client import StreamEnd
 from replay_adapters.http.failures import stream_error
 from replay_adapters.http.reply import HttpReply
-from replay_adapters.json_reply import listed
+from replay_adapters.json_reply import list_under
 
 LOGPROBS = "message.output_text.logprobs"
 ITEMS = ("response.output_item.added", "response.output_item.done")
@@ -79,9 +79,9 @@ class Responses:
     ) -> Mapping[str, Any]:
         """Return the body's fields, all but the input."""
         instructions = {"instructions": system} if system.strip() else {}
-        return {**extra, **_renamed(parameters), **self._ours, **instructions}
+        return {**extra, **_rename_parameters(parameters), **self._ours, **instructions}
 
-    def shaped(self, messages: Sequence[Message]) -> Iterable[Mapping[str, Any]]:
+    def format_messages(self, messages: Sequence[Message]) -> Iterable[Mapping[str, Any]]:
         for message in messages:
             if message.role == "tool":
                 yield {
@@ -109,7 +109,7 @@ class Responses:
         if value.get("status") == "failed":
             raise stream_error(reply, value.get("error"))
         parts = list(_parts(value))
-        logprobs = [one for part in parts for one in listed(part, "logprobs")]
+        logprobs = [one for part in parts for one in list_under(part, "logprobs")]
         found = StreamedAnswer(
             pieces=[part["text"] for part in parts if isinstance(part.get("text"), str)],
             finish=_finish(value),
@@ -159,7 +159,7 @@ class Responses:
 
 
 def _take_calls(response: Mapping[str, Any], found: StreamedAnswer) -> None:
-    for index, item in enumerate(listed(response, "output")):
+    for index, item in enumerate(list_under(response, "output")):
         _take_call(index, item, found)
 
 
@@ -173,7 +173,7 @@ def _usage(response: Mapping[str, Any]) -> Usage | None:
     return usage_of(response.get("usage"), "input_tokens", "output_tokens")
 
 
-def _renamed(parameters: Mapping[str, Any]) -> dict[str, Any]:
+def _rename_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Return *parameters*, which have Chat Completions' names, under those of Responses."""
     renamed = dict(parameters)
     for name in ("max_tokens", "max_completion_tokens"):
@@ -206,7 +206,7 @@ def _parts(value: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield the parts of all messages in a response."""
     for item in value["output"]:
         if isinstance(item, dict) and item.get("type") == "message":
-            yield from (part for part in listed(item, "content") if isinstance(part, dict))
+            yield from (part for part in list_under(item, "content") if isinstance(part, dict))
 
 
 def _id(response: Mapping[str, Any]) -> str | None:
@@ -261,7 +261,7 @@ class StoredSession:
             parameters = {**request.parameters, "previous_response_id": follows}
             request = replace(request, parameters=parameters)
         head = self._bodies.head(self._conversation, request, own=True)
-        asked = self._bodies.encoded(results)[:-1] if results else self._bodies.encoded_question(request)
+        asked = self._bodies.encode(results)[:-1] if results else self._bodies.encoded_question(request)
         return b"%b%b]}" % (head, asked)
 
 

@@ -13,7 +13,7 @@ from replay_adapters.chat.streamed_answer import StreamedAnswer, decoded_events,
 from replay_adapters.http.client import StreamEnd
 from replay_adapters.http.failures import stream_error
 from replay_adapters.http.reply import STUMBLES, HttpReply
-from replay_adapters.json_reply import listed, spelt_out
+from replay_adapters.json_reply import list_under, spelt_out
 
 
 class Delta(msgspec.Struct, gc=False):
@@ -80,7 +80,7 @@ class ChatCompletions:
         before = [{"role": "system", "content": system}] if system.strip() else []
         return {**extra, **parameters, **self._stream, "model": self._model, "messages": before}
 
-    def shaped(self, messages: Sequence[Message]) -> Iterable[Mapping[str, Any]]:
+    def format_messages(self, messages: Sequence[Message]) -> Iterable[Mapping[str, Any]]:
         return map(message_fields, messages)
 
     def read(self, reply: HttpReply, value: Any) -> StreamedAnswer:
@@ -206,7 +206,7 @@ def _chunk(value: Any) -> Chunk:
     """Return an event of any shape, with its first choice."""
     chunk = event_of(Chunk, value)
     chunk.choices = []
-    for given in listed(value, "choices")[:1] if isinstance(value, dict) else ():
+    for given in list_under(value, "choices")[:1] if isinstance(value, dict) else ():
         choice = event_of(ChunkChoice, given)
         choice.delta = event_of(Delta, choice.delta) if isinstance(choice.delta, dict) else None
         chunk.choices.append(choice)

@@ -201,7 +201,7 @@ def decoded_events(
         if event.data.strip() == DONE:
             return values, positions, True
         if event.data.strip():
-            values.append(convert(decoded(reply, event, number)))
+            values.append(convert(decode_event(reply, event, number)))
             positions.append(read)
     if not events:
         check_event_stream(reply)
@@ -224,7 +224,7 @@ def check_event_stream(reply: HttpReply) -> None:
         )
 
 
-def decoded(
+def decode_event(
     reply: HttpReply, event: StreamEvent, number: int, decode: Callable[[bytes], Any] = decode_json
 ) -> Any:
     """
@@ -311,7 +311,7 @@ def streamed_passages(reply: HttpReply, path: ReplyPath) -> tuple[Passage, ...]:
     events = events_in(reply.reads, ServerSentEvents())
     for number, (event, _) in reversed([*enumerate(events, 1)]):
         if event.data.strip() not in (b"", DONE):
-            value = decoded(reply, event, number)
+            value = decode_event(reply, event, number)
             if path.holds(reply, value):
                 return path.passages(reply, value)
     return ()

@@ -38,7 +38,7 @@ from replay_adapters.harnesses.inspect_messages import (
     shown_question,
     steps_in,
 )
-from replay_adapters.http.request import rendered
+from replay_adapters.http.request import render_template
 from replay_adapters.setting_checks import check_variables, replaced_system_prompts
 
 if TYPE_CHECKING:
@@ -160,9 +160,9 @@ class InspectAdapter:
                     raise ValueError(f"{name} can't be set for an agent; give it what it takes in agent_args")
             self._agent = made_agent(self.agent, self.agent_args, self.folder)
         elif self.model is not None:
-            self._made()  # so that a name or a missing key is found before anything is asked
+            self._make_model()  # so that a name or a missing key is found before anything is asked
 
-    def _made(self) -> Model:
+    def _make_model(self) -> Model:
         """
         Raises:
             ValueError: there is no such model, or its provider lacks something.
@@ -212,7 +212,7 @@ class InspectAdapter:
 
     async def __aenter__(self) -> Self:
         if self.model is not None:
-            self._opened = self._made()
+            self._opened = self._make_model()
         return self
 
     async def __aexit__(self, *error: Any) -> None:
@@ -308,7 +308,7 @@ class InspectSession:
         template = self._adapter._system
         if template is None:
             return []
-        text = rendered(template, template_variables(self._conversation, request))
+        text = render_template(template, template_variables(self._conversation, request))
         return [Message(role="system", text=text)] if text.strip() else []
 
 

@@ -23,7 +23,7 @@ from replay import (
     match_results,
     question_messages,
 )
-from replay_adapters.http.failures import refused
+from replay_adapters.http.failures import status_error
 
 if TYPE_CHECKING:
     from inspect_ai.model import ChatMessage, Model, ModelOutput
@@ -46,12 +46,12 @@ class ShapedMessages:
         for message in messages:
             seen[message] = count = seen.get(message, 0) + 1
             if (message, count) not in self._known:
-                self._known[message, count] = _shaped(message)
+                self._known[message, count] = _convert_message(message)
             shaped.append(self._known[message, count])
         return shaped
 
 
-def _shaped(message: Message) -> ChatMessage:
+def _convert_message(message: Message) -> ChatMessage:
     from inspect_ai.model import ChatMessageAssistant, ChatMessageSystem, ChatMessageTool, ChatMessageUser
     from inspect_ai.tool import ToolCall as Call
 
@@ -197,7 +197,7 @@ def failure(error: Exception, who: str, model: Model | None) -> AdapterError:
     if status is not None:
         wrong_key = "; check the key that its provider reads"
         step = {429: "; ask less often", 401: wrong_key, 403: wrong_key}.get(status, "")
-        return refused(status, told + step)
+        return status_error(status, told + step)
     # By their names: each provider's library has timeouts and broken connections of its own.
     names = [name.__name__ for one in _causes(error) for name in type(one).__mro__]
     if any("Timeout" in name for name in names):

@@ -41,8 +41,8 @@ from replay import (
     message_fields,
     template_variables,
 )
-from replay_adapters.http.failures import refused
-from replay_adapters.http.request import rendered, request_error
+from replay_adapters.http.failures import status_error
+from replay_adapters.http.request import render_template, request_error
 from replay_adapters.setting_checks import check_count, check_variables, replaced_system_prompts
 
 Q = TypeVar("Q")
@@ -107,7 +107,7 @@ class Batches(Generic[Q, A]):
         call = asyncio.get_running_loop().run_in_executor(
             self._pool, self._answers, [question for question, _ in batch]
         )
-        call.add_done_callback(lambda done: self._answered(batch, done))
+        call.add_done_callback(lambda done: self._hand_out(batch, done))
 
     def _answers(self, questions: list[Q]) -> list[A | Exception]:
         try:
@@ -121,7 +121,7 @@ class Batches(Generic[Q, A]):
             return [answer for question in questions for answer in self._answers([question])]
         return [*answers]
 
-    def _answered(
+    def _hand_out(
         self, batch: list[tuple[Q, asyncio.Future[A | Exception]]], call: asyncio.Future[list[A | Exception]]
     ) -> None:
         self._busy = False
@@ -154,7 +154,7 @@ def check_known(model: str) -> None:
         raise ValueError(f'lm-eval has no model "{model}"{meant} (known: {", ".join(known)})')
 
 
-def made(model: str, own: Any, model_args: Mapping[str, Any]) -> Any:
+def make_lm(model: str, own: Any, model_args: Mapping[str, Any]) -> Any:
     """
     Return the ``LM`` that *own* is or returns, or lm-eval's own *model* if *own* is None.
 
@@ -203,7 +203,7 @@ def failure(error: Exception, model: str) -> AdapterError:
     said = " ".join(f"{getattr(response, 'text', '') or error}".split())
     message = f'lm-eval\'s model "{model}" failed: {type(error).__name__}: {said:.500}'
     if isinstance(status, int):
-        return refused(status, message)
+        return status_error(status, message)
     if isinstance(error, TimeoutError) or "Timeout" in type(error).__name__:
         return AdapterTimeoutError(f"{message}; model_args has its timeout", retryable=True)
     if isinstance(error, aiohttp.ClientError | OSError):  # requests' errors are OSErrors
@@ -310,7 +310,7 @@ class LmEvalAdapter:
         try:
             if self._lm is None:
                 self._lm = await self._batches.in_its_thread(
-                    lambda: made(self.model, self._own, self.model_args)
+                    lambda: make_lm(self.model, self._own, self.model_args)
                 )
         except BaseException as error:
             await self.__aexit__()
@@ -341,7 +341,7 @@ class LmEvalAdapter:
             AdapterRefusedError: a template can't be filled in.
         """
         template = self._prompt or self._system
-        told = rendered(template, template_variables(conversation, request)) if template else ""
+        told = render_template(template, template_variables(conversation, request)) if template else ""
         if self._prompt:
             return str(told)
         messages = request.messages

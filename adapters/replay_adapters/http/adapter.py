@@ -264,7 +264,7 @@ class HttpSession:
             with parse_errors_as_bad_reply(reply.place):
                 if poller is not None:
                     get = partial(self._get, stream=events.end() if events else None)
-                    reply, submitted = await poller.answered(reply, sent.url, variables, get)
+                    reply, submitted = await poller.wait_for_answer(reply, sent.url, variables, get)
                     found = self._read(reply, submitted)
                 else:
                     found = self._read(reply)
@@ -384,4 +384,4 @@ class HttpSession:
                 once=once,
             )
 
-        return await (system._tokens.authorized(send) if system._tokens else send({}))
+        return await (system._tokens.send_authorized(send) if system._tokens else send({}))

@@ -33,7 +33,7 @@ from replay import (
 from replay_adapters.http.client import MAX_REPLY_BYTES, HttpClient, trace_headers
 from replay_adapters.http.direct_line import Activity, DirectLine, said_nothing
 from replay_adapters.http.reply import ReceivedText, Secrets, parse_errors_as_bad_reply
-from replay_adapters.http.request import rendered
+from replay_adapters.http.request import render_template
 from replay_adapters.http.websocket_client import WebSocketClient
 from replay_adapters.json_reply import ReplyPath, with_titles
 from replay_adapters.setting_checks import check_address, check_seconds, check_variables, from_environment
@@ -146,7 +146,7 @@ class BotFrameworkAdapter:
             activity["locale"] = self.locale
         if self.channel_data is not None:
             variables = template_variables(conversation, request)
-            activity["channelData"] = rendered(self._channel_data, variables)
+            activity["channelData"] = render_template(self._channel_data, variables)
         return activity
 
     def text_of(self, activity: Activity) -> str:

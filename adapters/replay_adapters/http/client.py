@@ -20,7 +20,7 @@ from yarl import URL
 
 from replay import AdapterError, AdapterRefusedError, AdapterReplyError, __version__
 from replay_adapters.http.connections import StrictConnector, new_session, over_a_used_connection
-from replay_adapters.http.failures import SPELL_OUT_ADDRESS, broken, refusal
+from replay_adapters.http.failures import SPELL_OUT_ADDRESS, library_error, refusal
 from replay_adapters.http.reply import HttpReply, Secrets, encode_json, shown_url
 from replay_adapters.setting_checks import check_count
 
@@ -200,7 +200,7 @@ class HttpClient:
         address = _address(method, url)
         place = address.place
         if json_body is not None:
-            body = _encoded(json_body, place)
+            body = _encode_body(json_body, place)
         reads: list[bytes] = []
         read_at: list[float] = []
         failure: AdapterError | None = None
@@ -221,7 +221,7 @@ class HttpClient:
                 if not response.closed:  # as it is once it was read to its end
                     response.close()
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            failure = broken(error, place, self._secrets)
+            failure = library_error(error, place, self._secrets)
             if not streaming:
                 raise failure from (None if isinstance(error, SPELL_OUT_ADDRESS) else error)
         if not succeeded:
@@ -329,7 +329,7 @@ class HttpClient:
 _JSON = {"Content-Type": "application/json"}
 
 
-def _encoded(json_body: Any, place: str) -> bytes:
+def _encode_body(json_body: Any, place: str) -> bytes:
     try:
         return encode_json(json_body)
     except (TypeError, ValueError, RecursionError) as error:

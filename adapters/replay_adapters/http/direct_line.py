@@ -19,7 +19,7 @@ from replay_adapters.http.client import HttpClient
 from replay_adapters.http.oauth2 import bearer_token, lifetime_s
 from replay_adapters.http.reply import HttpReply, ReceivedText, decode_json
 from replay_adapters.http.websocket_client import ClosedFrame, Socket, WebSocketClient
-from replay_adapters.json_reply import listed
+from replay_adapters.json_reply import list_under
 
 SERVICE = "check that base_url is that of a Direct Line 3.0 service"
 RECONNECTS = 3
@@ -130,7 +130,7 @@ class DirectLine:
             AdapterError: the connection broke, or something else than activities came.
         """
         while True:
-            activities = await (self._streamed() if self.stream else self._polled())
+            activities = await (self._read_stream() if self.stream else self._poll())
             if activities:
                 return activities
             if self.stream is None:
@@ -139,10 +139,10 @@ class DirectLine:
     async def skip(self) -> None:
         """Leave out what was sent so far."""
         if self.stream is None:
-            while await self._polled():
+            while await self._poll():
                 pass
         elif self._socket is not None:
-            while isinstance(received := await self._socket.received(), ReceivedText):
+            while isinstance(received := await self._socket.receive_now(), ReceivedText):
                 self._new(_set_in(received), received.at)
             if received is not None:
                 await self._reconnect()
@@ -152,12 +152,12 @@ class DirectLine:
         sender = activity.value.get("from")
         return isinstance(sender, Mapping) and sender.get("id") == self.user
 
-    async def _polled(self) -> list[Activity]:
+    async def _poll(self) -> list[Activity]:
         await self._keep_token()
         reply = await self._client().request("GET", f"{self._path()}/activities{self._since()}")
         return self._new(_object(reply), reply.times.done)
 
-    async def _streamed(self) -> list[Activity]:
+    async def _read_stream(self) -> list[Activity]:
         if self._socket is None:
             await self._reconnect()
         assert self._socket is not None
@@ -186,7 +186,7 @@ class DirectLine:
         if isinstance(watermark, str | int) and str(watermark):
             self._watermark = str(watermark)
         new = []
-        for value in listed(activity_set, "activities"):
+        for value in list_under(activity_set, "activities"):
             if not isinstance(value, Mapping):
                 continue
             activity = Activity(value=value, at=at)
@@ -199,10 +199,10 @@ class DirectLine:
 
     def _path(self) -> str:
         assert self._id is not None
-        return f"{self.base}/conversations/{_quoted(self._id)}"
+        return f"{self.base}/conversations/{_quote_part(self._id)}"
 
     def _since(self) -> str:
-        return f"?watermark={_quoted(self._watermark)}" if self._watermark else ""
+        return f"?watermark={_quote_part(self._watermark)}" if self._watermark else ""
 
     def _client(self) -> HttpClient:
         return self._own or self.with_secret
@@ -237,13 +237,13 @@ def said_nothing(activities: Sequence[Activity]) -> str:
     attached = [
         str(attachment.get("contentType"))
         for activity in activities
-        for attachment in listed(activity.value, "attachments")
+        for attachment in list_under(activity.value, "attachments")
         if isinstance(attachment, Mapping)
     ]
     return ", ".join(dict.fromkeys(kinds + attached))
 
 
-def _quoted(text: str) -> str:
+def _quote_part(text: str) -> str:
     """Return *text* of the service's, which may be any, as a part of an address."""
     return quote(text, safe="", errors="surrogatepass")
 

@@ -33,14 +33,14 @@ def refusal(
     wait_s = retry_after_s(headers, datetime.now(UTC))
     said = excerpt(content, secrets)
     step = next_step(status, headers, key_hint)
-    return refused(
+    return status_error(
         status,
         f"{place} answered {status} {responses.get(status, '(a status of its own)')}: {said}; {step}",
         wait_s,
     )
 
 
-def refused(
+def status_error(
     status: int | None, message: str, retry_after_s: float | None = None, *, reached: bool = False
 ) -> AdapterError:
     """
@@ -79,7 +79,7 @@ def next_step(status: int, headers: Mapping[str, str], key_hint: str) -> str:
     return "check what is sent: the system's own words are above"
 
 
-def broken(error: Exception, place: str, secrets: Secrets) -> AdapterError:
+def library_error(error: Exception, place: str, secrets: Secrets) -> AdapterError:
     """
     Return the adapter error for *error* of the HTTP library.
 
@@ -90,7 +90,7 @@ def broken(error: Exception, place: str, secrets: Secrets) -> AdapterError:
     """
     # A ClientResponseError spells out the URL, query and all.
     text = error.message if isinstance(error, aiohttp.ClientResponseError) else str(error)
-    reason = " ".join(secrets.hidden(text or type(error).__name__).split())
+    reason = " ".join(secrets.redact(text or type(error).__name__).split())
     match error:
         case aiohttp.InvalidURL() | aiohttp.NonHttpUrlClientError():
             return AdapterRefusedError(f"{place}: not an http(s) URL; check its template", reached=False)
@@ -166,7 +166,7 @@ def stream_error(reply: HttpReply, error: Any) -> AdapterError:
         status = next(filter(None, (_status(error.get(key)) for key in _CODES)), None)
     said = reply.excerpt(encode_json(error))
     step = next_step(status or 400, {}, "check the key it wants")
-    return refused(status, f"{reply.place} told of an error in its reply: {said}; {step}", reached=True)
+    return status_error(status, f"{reply.place} told of an error in its reply: {said}; {step}", reached=True)
 
 
 def _status(code: Any) -> int | None:

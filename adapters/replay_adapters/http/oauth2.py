@@ -129,7 +129,7 @@ class AccessTokens:
     async def __aexit__(self, *_: object) -> None:
         await self._client.__aexit__()
 
-    async def authorized(self, send: Callable[[dict[str, str]], Awaitable[T]]) -> T:
+    async def send_authorized(self, send: Callable[[dict[str, str]], Awaitable[T]]) -> T:
         """
         Return the result of *send*, called with the token's header; after a 401 once more with a new token.
 
@@ -151,12 +151,12 @@ class AccessTokens:
         if token is None or (token.renew_at is not None and self._clock() >= token.renew_at):
             async with self._fetching:  # one fetches, and all others wait for it
                 if self._token is token:
-                    self._token = await self._fetched()
+                    self._token = await self._fetch_token()
                 assert self._token is not None
                 token = self._token
         return token.value
 
-    async def _fetched(self) -> _AccessToken:
+    async def _fetch_token(self) -> _AccessToken:
         asked_at = self._clock()
         try:
             reply = await self._client.request("POST", self._url, body=self._body, headers=self._headers)

@@ -83,12 +83,12 @@ class Poller:
         for name in ("url", "result_url"):
             check_variables(getattr(settings, name), f"poll.{name}", more=("submitted",))
 
-    async def answered(
+    async def wait_for_answer(
         self, submitted: HttpReply, address: str, variables: Mapping[str, Any], get: Get
     ) -> tuple[HttpReply, Any]:
         """
-        The reply with the answer to *submitted*, a job that was sent to *address*, as if it were the reply
-        to the job itself; and the JSON of the submission's reply.
+        Return the reply with the answer to *submitted*, a job that was sent to *address*, as if it were the
+        reply to the job itself; and the JSON of the submission's reply.
 
         *get* fetches an address with all that the system wants to see in a request.
 

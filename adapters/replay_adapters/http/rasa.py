@@ -24,7 +24,7 @@ from replay import (
 )
 from replay_adapters.http.client import MAX_REPLY_BYTES, ClientAdapter, HttpClient, trace_headers
 from replay_adapters.http.reply import HttpReply, Secrets, parse_errors_as_bad_reply
-from replay_adapters.http.request import rendered
+from replay_adapters.http.request import render_template
 from replay_adapters.json_reply import ReplyPath, with_titles
 from replay_adapters.setting_checks import check_address, check_variables, from_environment
 
@@ -92,7 +92,7 @@ class RasaSession:
         body = {"sender": self._sender, "message": request.question}
         if system.metadata is not None:
             variables = template_variables(self._conversation, request, session_id=self._sender)
-            body["metadata"] = rendered(system._metadata, variables)
+            body["metadata"] = render_template(system._metadata, variables)
         try:
             reply = await system._client.request(
                 "POST", system._url, body, headers=trace_headers(request.traceparent), once=True
@@ -105,7 +105,7 @@ class RasaSession:
                 raise
         except AdapterError as error:
             # The client knows of headers; this token stands in the address, and a server may repeat it.
-            error.args = (system._secrets.hidden(str(error)),)
+            error.args = (system._secrets.redact(str(error)),)
             raise
 
     def _reply_in(self, reply: HttpReply, value: Any) -> ChatReply:

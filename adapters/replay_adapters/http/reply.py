@@ -149,7 +149,7 @@ class Secrets:
         # "Bearer sk-..." must not get by when a server repeats the key alone.
         self._parts = [part for value in values for part in (value, *value.split()) if len(part) > 6]
 
-    def hidden(self, text: str, *, cut: bool = False) -> str:
+    def redact(self, text: str, *, cut: bool = False) -> str:
         """Return *text* with secrets replaced by asterisks; if *cut*, also half a secret at its end."""
         return redact(text, self._parts, cut=cut)
 
@@ -158,7 +158,7 @@ def excerpt(content: bytes, secrets: Secrets) -> str:
     """Return the first characters of *content* on one line, quoted, with nothing of *secrets*."""
     # Hidden before it is cut: half a key is still none of a log's business.
     examined = content[:EXAMINED].decode("utf-8", "replace")
-    text = " ".join(secrets.hidden(examined, cut=len(content) > EXAMINED).split())
+    text = " ".join(secrets.redact(examined, cut=len(content) > EXAMINED).split())
     if not text:
         return "(an empty body)"
     return f'"{text}"' if len(text) <= EXCERPT else f'"{text[:EXCERPT]}..."'

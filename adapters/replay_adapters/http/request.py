@@ -23,7 +23,7 @@ from replay_adapters.setting_checks import check_address, check_variables, fille
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 
 
-def rendered(template: Template | TextTemplate, variables: Mapping[str, Any]) -> Any:
+def render_template(template: Template | TextTemplate, variables: Mapping[str, Any]) -> Any:
     """
     Return *template* filled in with *variables*.
 
@@ -65,14 +65,14 @@ class HttpFields:
         self._fields = Template(fields)
         self._setting = setting
 
-    def encoded(self, variables: Mapping[str, Any]) -> str:
+    def encode(self, variables: Mapping[str, Any]) -> str:
         """
         Return the fields filled in and encoded; empty for none.
 
         Raises:
             AdapterRefusedError: a template can't be filled in, or what comes out can't be a field.
         """
-        values = rendered(self._fields, variables)
+        values = render_template(self._fields, variables)
         pairs = [(name, text) for name, value in values.items() for text in self._texts(name, value)]
         # The spaces of a query as %20, which all servers read; + is a form's alone.
         return urlencode(pairs, quote_via=quote, errors="surrogatepass")
@@ -169,8 +169,8 @@ class RequestTemplate:
         Raises:
             AdapterRefusedError: a template can't be filled in.
         """
-        url = rendered(self._url, variables)
+        url = render_template(self._url, variables)
         if self._params:
-            url = with_query(url, self._params.encoded(variables))
-        form = self._form.encoded(variables).encode() if self._form else None
-        return Request(self.method, url, rendered(self._body, variables), form)
+            url = with_query(url, self._params.encode(variables))
+        form = self._form.encode(variables).encode() if self._form else None
+        return Request(self.method, url, render_template(self._body, variables), form)

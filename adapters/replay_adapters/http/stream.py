@@ -25,7 +25,7 @@ from replay_adapters.chat.streamed_answer import (
     StreamedAnswer,
     check_complete,
     check_event_stream,
-    decoded,
+    decode_event,
     stream_times,
 )
 from replay_adapters.http.client import StreamEnd
@@ -76,13 +76,13 @@ class EventPaths:
             return StreamEnd()
         reader, fed = self._reader(), 0
 
-        def ended(reads: Sequence[bytes]) -> bool:
+        def has_ended(reads: Sequence[bytes]) -> bool:
             nonlocal fed
             events = [event for read in reads[fed:] for event in reader.feed(read)]
             fed = len(reads)
             return any(self._is_last(event) for event in events)
 
-        return StreamEnd(self._mark, ended)
+        return StreamEnd(self._mark, has_ended)
 
     def _reader(self) -> EventReader:
         if self.format == "json-lines":
@@ -151,7 +151,7 @@ class EventPaths:
                 ended = True
                 break
             try:
-                value = self._value(event, decoded(reply, event, number, self._data))
+                value = self._value(event, decode_event(reply, event, number, self._data))
             except AdapterReplyError:
                 half = self.format == "json-lines" and _is_half_a_line(reply, event)
                 if half and number == len(found):

@@ -32,7 +32,7 @@ from replay import (
 )
 from replay_adapters.http.client import MAX_REPLY_BYTES, ClientAdapter, trace_headers
 from replay_adapters.http.reply import ReceivedText, decode_json, parse_errors_as_bad_reply, shown_url
-from replay_adapters.http.request import question_variables, rendered
+from replay_adapters.http.request import question_variables, render_template
 from replay_adapters.http.websocket_client import (
     MAX_FRAME_BYTES,
     NORMAL_CLOSURE,
@@ -246,7 +246,7 @@ class WebSocketSession:
         keep = False
         try:
             socket = await self._open(request)
-            text = self._system.text_of(rendered(self._system._send, self._variables(request)))
+            text = self._system.text_of(render_template(self._system._send, self._variables(request)))
             answer = self._system._builder()
             sent = perf_counter()
             await socket.send(text)
@@ -292,16 +292,16 @@ class WebSocketSession:
                 raise _memory_lost(ended.error(asked=False))
         elif self._was_open and self._system.history == "server" and not self._system._resumes:
             raise _memory_lost(None)
-        url = rendered(self._system._url, self._variables(request))
+        url = render_template(self._system._url, self._variables(request))
         self._socket = socket = await self._system._client.connect(url, trace_headers(request.traceparent))
-        for value in rendered(self._system._on_open, self._variables(request)):
+        for value in render_template(self._system._on_open, self._variables(request)):
             await socket.send(self._system.text_of(value))
         with parse_errors_as_bad_reply(socket.place):
-            await self._greeted(socket)
+            await self._await_greeting(socket)
         self._was_open = True
         return socket
 
-    async def _greeted(self, socket: Socket) -> None:
+    async def _await_greeting(self, socket: Socket) -> None:
         path, waiting = self._system._paths["greeting"], self._system._greetings
         while waiting:
             received = await socket.receive()
@@ -320,7 +320,7 @@ class WebSocketSession:
         Raises:
             AdapterReplyError: more of that answer came when it was held for complete.
         """
-        while (received := await socket.received()) is not None:
+        while (received := await socket.receive_now()) is not None:
             if isinstance(received, ClosedFrame):
                 return received
             late = self._system._builder()

@@ -31,7 +31,7 @@ from replay import (
 from replay_adapters.chat.streamed_answer import token_gaps_100us
 from replay_adapters.http.client import sent_headers
 from replay_adapters.http.connections import Incoming, new_session
-from replay_adapters.http.failures import broken, next_step, refused
+from replay_adapters.http.failures import library_error, next_step, status_error
 from replay_adapters.http.reply import ReceivedText, Secrets, retry_after_s, shown_url
 from replay_adapters.json_reply import ReplyPath, spelt_out
 from replay_adapters.setting_checks import check_count, check_seconds
@@ -129,13 +129,13 @@ class Socket:
         Raises:
             AdapterReplyError: what came is too large, no text, or no WebSocket frame.
         """
-        return _given(await self._received.get())
+        return _frame_or_raise(await self._received.get())
 
-    async def received(self) -> ReceivedText | ClosedFrame | None:
+    async def receive_now(self) -> ReceivedText | ClosedFrame | None:
         """Return the next frame or the end, as ``receive``, but None if none has come yet."""
         if self._received.empty():
             await Incoming(self._response.get_extra_info("socket")).taken_in()
-        return None if self._received.empty() else _given(self._received.get_nowait())
+        return None if self._received.empty() else _frame_or_raise(self._received.get_nowait())
 
     async def close(self) -> None:
         """Say goodbye and close; soon, even where the other side doesn't answer."""
@@ -171,7 +171,7 @@ class Socket:
                 return ReceivedText(place=self.place, content=message.data, at=at, secrets=self._secrets)
             case aiohttp.WSMsgType.CLOSE:
                 # A reason has 123 bytes at most, which may end in the middle of a key.
-                said = self._secrets.hidden(" ".join(str(message.extra or "").split()), cut=True)
+                said = self._secrets.redact(" ".join(str(message.extra or "").split()), cut=True)
                 return ClosedFrame(place=self.place, code=message.data or None, said=said)
             case aiohttp.WSMsgType.ERROR if isinstance(message.data, aiohttp.WebSocketError):
                 if message.data.code == aiohttp.WSCloseCode.MESSAGE_TOO_BIG:
@@ -186,7 +186,7 @@ class Socket:
         return ClosedFrame(place=self.place, code=None, said=said)
 
 
-def _given(received: ReceivedText | ClosedFrame | AdapterReplyError) -> ReceivedText | ClosedFrame:
+def _frame_or_raise(received: ReceivedText | ClosedFrame | AdapterReplyError) -> ReceivedText | ClosedFrame:
     if isinstance(received, AdapterReplyError):
         raise received
     return received
@@ -249,12 +249,13 @@ class WebSocketClient:
                 max_msg_size=self._max_frame_bytes,
             )
         except aiohttp.WSServerHandshakeError as error:
-            raise _unasked(self._refusal(error, place)) from None  # it spells out the address, keys and all
+            # From None, since it spells out the address, keys and all.
+            raise _mark_unasked(self._refusal(error, place)) from None
         except _RedirectedError as error:
             step = f"redirects are not followed: set the url to {error} if that is right"
-            raise _unasked(AdapterRefusedError(f"{place}: {step}")) from error
+            raise _mark_unasked(AdapterRefusedError(f"{place}: {step}")) from error
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            raise _unasked(broken(error, f"GET {place}", self.secrets)) from error
+            raise _mark_unasked(library_error(error, f"GET {place}", self.secrets)) from error
         return Socket(response, place, self.secrets, self._max_frame_bytes)
 
     def _refusal(self, error: aiohttp.WSServerHandshakeError, place: str) -> AdapterError:
@@ -267,10 +268,10 @@ class WebSocketClient:
         if status in (401, 403, 429) or status >= 500:
             step = next_step(status, {}, self._unauthorized)
         wait_s = retry_after_s(error.headers or {}, datetime.now(UTC))
-        return refused(status, f"{message}; {step}", wait_s)
+        return status_error(status, f"{message}; {step}", wait_s)
 
 
-def _unasked(error: AdapterError) -> AdapterError:
+def _mark_unasked(error: AdapterError) -> AdapterError:
     """Return *error* of an ask whose question was not sent yet."""
     error.reached = False
     return error

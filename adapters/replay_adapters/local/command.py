@@ -98,7 +98,7 @@ class CommandAdapter:
             )
         named = ("answer", "passages", "steps", "error", "conversation")
         self._paths = {name: ReplyPath(getattr(self, name), name) for name in named}
-        self._command = _found(self.command, self.folder)
+        self._command = _resolve_program(self.command, self.folder)
         self._send = Template(self.send)
         self._shared = ProcessPool(self)
 
@@ -292,7 +292,7 @@ class CommandSession:
             process.end(stuck=True)
 
 
-def _found(command: tuple[str, ...], folder: Path) -> tuple[str, ...]:
+def _resolve_program(command: tuple[str, ...], folder: Path) -> tuple[str, ...]:
     """
     Return *command* with its program's whole path.
 

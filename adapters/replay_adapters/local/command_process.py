@@ -153,7 +153,7 @@ class CommandProcess:
             try:
                 content = await stdout.readuntil(b"\n")
             except asyncio.IncompleteReadError as error:
-                failure = await self._ended(error.partial)
+                failure = await self._exit_error(error.partial)
             except asyncio.LimitOverrunError:
                 failure = AdapterReplyError(
                     f"{self.place} printed a line of more than {self.max_line_bytes} bytes; "
@@ -197,7 +197,7 @@ class CommandProcess:
             owed[0].answer.set_result((line, value))
         return None
 
-    async def _ended(self, rest: bytes) -> AdapterError:
+    async def _exit_error(self, rest: bytes) -> AdapterError:
         """Return the error for a closed stdout; *rest* is an incomplete line that came before."""
         try:
             async with asyncio.timeout(self.grace_s):
@@ -211,7 +211,7 @@ class CommandProcess:
         )
 
     def _last_words(self) -> str:
-        said = self.secrets.hidden(self._stderr.decode("utf-8", "replace"))
+        said = self.secrets.redact(self._stderr.decode("utf-8", "replace"))
         lines = [" ".join(line.split()) for line in said.splitlines() if line.strip()]
         if not lines:
             return "it printed nothing to stderr; run it by hand to see why"

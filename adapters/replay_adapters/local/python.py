@@ -90,7 +90,7 @@ class PythonAdapter:
         if not callable(target):
             raise ValueError(f'target "{self.target}" is {type(target).__name__}, which can\'t be called')
         allowed = CLASS_ARGUMENTS if inspect.isclass(target) else ARGUMENTS
-        self._names = _accepted(target, allowed, self.target)
+        self._names = _accepted_names(target, allowed, self.target)
         self._target = target
         self._pool: ThreadPoolExecutor | None = None
 
@@ -120,7 +120,7 @@ class PythonAdapter:
                     f'an object of "{self.target}" can\'t be called; give the class a method __call__'
                 )
             try:
-                names = _accepted(target, ARGUMENTS, self.target)
+                names = _accepted_names(target, ARGUMENTS, self.target)
             except ValueError as error:
                 raise AdapterRefusedError(str(error)) from error
         yield PythonSession(self, target, names, seen)
@@ -199,7 +199,7 @@ def _is_async(function: Callable[..., Any]) -> bool:
     )
 
 
-def _accepted(function: Callable[..., Any], offered: tuple[str, ...], target: str) -> tuple[str, ...]:
+def _accepted_names(function: Callable[..., Any], offered: tuple[str, ...], target: str) -> tuple[str, ...]:
     """
     Return the names of the *offered* arguments that *function* takes.
 

@@ -203,7 +203,7 @@ def read_completion(content: bytes) -> Completion:
     Raises:
         BadRequest: *content* is not such a request, or asks for what is not offered.
     """
-    body = _decoded(content, _CompletionBody)
+    body = _decode_body(content, _CompletionBody)
     if body.stream_options is not None and not body.stream:
         raise BadRequest('stream_options is not beside "stream": true')
     if body.n not in (None, 1):
@@ -213,7 +213,7 @@ def read_completion(content: bytes) -> Completion:
     about_tools = {name: getattr(body, name) for name in _ABOUT_TOOLS}
     return Completion(
         conversation=Conversation(
-            id=_named(body.metadata) or _id_of(asked.system),
+            id=_conversation_id(body.metadata) or _id_of(asked.system),
             turns=(),
             passages=tuple(Passage(id=f"p{number}", text=block) for number, block in enumerate(blocks, 1)),
         ),
@@ -238,7 +238,7 @@ def read_question(content: bytes) -> ChatQuestion:
     Raises:
         BadRequest: *content* is not a question.
     """
-    body = _decoded(content, _QuestionBody)
+    body = _decode_body(content, _QuestionBody)
     if not body.question.strip():
         raise BadRequest("question is empty")
     return ChatQuestion(
@@ -249,7 +249,7 @@ def read_question(content: bytes) -> ChatQuestion:
     )
 
 
-def _decoded(content: bytes, kind: type[T]) -> T:
+def _decode_body(content: bytes, kind: type[T]) -> T:
     """
     Return *content* as one of *kind*; what nobody looks at isn't made, however much of it there is.
 
@@ -264,7 +264,7 @@ def _decoded(content: bytes, kind: type[T]) -> T:
         raise BadRequest(f"the body is not JSON: {error}") from error
 
 
-def _named(metadata: msgspec.Raw) -> str | None:
+def _conversation_id(metadata: msgspec.Raw) -> str | None:
     """Return the conversation that *metadata* names."""
     try:
         return decode_as(metadata, _Metadata).conversation

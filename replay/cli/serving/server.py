@@ -107,7 +107,7 @@ def make_app(
         hint="; if that is right, start it with --allow-host NAME",
         most_bytes=max_body_bytes,
     )
-    app.cleanup_ctx.append(server.entered)
+    app.cleanup_ctx.append(server.keep_open)
     app.router.add_post(COMPLETIONS, server.complete)
     app.router.add_post(CHAT, server.chat)
     app.router.add_get("/v1/models", server.models)
@@ -129,7 +129,7 @@ class _Server:
         self._chats = ChatSessions(adapter)
         self._asks: Counter[str] = Counter()
 
-    async def entered(self, app: web.Application) -> AsyncIterator[None]:
+    async def keep_open(self, app: web.Application) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(open_all((self._adapter,)))
             stack.push_async_callback(self._idle.close)
@@ -146,10 +146,10 @@ class _Server:
             reply = usable_reply(await session.ask(asked.request), asked.request)
             number = self._asks[COMPLETIONS]
             if asked.stream:
-                return await self._streamed(request, completion_events(self._name, number, asked, reply))
+                return await self._send_stream(request, completion_events(self._name, number, asked, reply))
         return web.json_response(completion(self._name, number, asked, reply))
 
-    async def _streamed(self, request: web.Request, events: Iterable[bytes]) -> web.StreamResponse:
+    async def _send_stream(self, request: web.Request, events: Iterable[bytes]) -> web.StreamResponse:
         headers = {"Content-Type": "text/event-stream", "Cache-Control": "no-cache"}
         response = web.StreamResponse(headers=headers)
         try:

@@ -57,7 +57,7 @@ class IdleSessions:
     @asynccontextmanager
     async def borrow(self, conversation: Conversation) -> AsyncIterator[Session]:
         key = (conversation.id, conversation.passages)
-        opened = self._taken(key, -1) if key in self._idle else await _open(self._adapter, conversation)
+        opened = self._take(key, -1) if key in self._idle else await _open(self._adapter, conversation)
         try:
             yield opened.session
         except AdapterError:
@@ -68,7 +68,7 @@ class IdleSessions:
             raise
         await self._put_back(key, opened)
 
-    def _taken(self, key: Hashable, position: int) -> _Open:
+    def _take(self, key: Hashable, position: int) -> _Open:
         waiting = self._idle[key]
         opened = waiting.pop(position)
         self._count -= 1
@@ -86,7 +86,7 @@ class IdleSessions:
 
     async def _shrink(self, limit: int) -> None:
         while self._count > limit or self._size > self._characters:
-            await self._taken(next(iter(self._idle)), 0).close()
+            await self._take(next(iter(self._idle)), 0).close()
 
     async def close(self) -> None:
         await self._shrink(0)
@@ -141,7 +141,7 @@ class ChatSessions:
         Raises:
             BadRequest: there is no such chat, or no more.
         """
-        chat = await self._begin(asked) if asked.session_id is None else self._known(asked.session_id)
+        chat = await self._begin(asked) if asked.session_id is None else self._find_chat(asked.session_id)
         chat.users += 1
         try:
             async with chat.turn:
@@ -160,7 +160,7 @@ class ChatSessions:
         while self._chats:
             await self._chats.popitem(last=False)[1].opened.close()
 
-    def _known(self, id: str) -> Chat:
+    def _find_chat(self, id: str) -> Chat:
         chat = self._chats.get(id)
         if chat is None:
             raise BadRequest(

@@ -248,7 +248,7 @@ def _compile_expression(text: str, expression: str) -> Callable[[Mapping[str, An
     path = parts[1][0] if parts and parts[1] else None
 
     @cache
-    def compiled() -> TemplateExpression:
+    def compile_once() -> TemplateExpression:
         # In brackets a tuple is one expression, as it is for the parser above.
         return _ENVIRONMENT.compile_expression(f"({expression})", undefined_to_none=False)
 
@@ -259,7 +259,7 @@ def _compile_expression(text: str, expression: str) -> Callable[[Mapping[str, An
             except KeyError:
                 pass  # as for texts
         try:
-            value = compiled()(**variables)
+            value = compile_once()(**variables)
             if isinstance(value, StrictUndefined):
                 str(value)  # raises, naming the variable
         except _FAILURES as error:

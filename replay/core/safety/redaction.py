@@ -90,16 +90,16 @@ class SecretMatcher:
         return {max(_PLAIN.findall(word), key=len, default="") for word in self.plain}
 
     @cached_property
-    def _spelled(self) -> re.Pattern[str]:
+    def _pattern(self) -> re.Pattern[str]:
         return re.compile(f"(?=({'|'.join(''.join(map(_sign, word)) for word in self.plain)}))")
 
     def places(self, text: str, *, cut: bool = False) -> list[tuple[int, int]]:
         """Return where they stand in *text*, in order; in a *cut* one also half a word at its end."""
         places = []
         if any(core in text for core in self._cores):
-            places = [match.span(1) for match in self._spelled.finditer(text)]
+            places = [match.span(1) for match in self._pattern.finditer(text)]
         if cut:
-            places = sorted([*places, *((begin, len(text)) for begin in self._begun(text))])
+            places = sorted([*places, *((begin, len(text)) for begin in self._starts_of_cut_words(text))])
         found: list[tuple[int, int]] = []
         for first, last in places:
             if found and first <= found[-1][1]:
@@ -107,7 +107,7 @@ class SecretMatcher:
             found.append((first, last))
         return found
 
-    def _begun(self, text: str) -> Iterator[int]:
+    def _starts_of_cut_words(self, text: str) -> Iterator[int]:
         """Yield where words begin that *text* breaks off in."""
         for word in self.plain:
             for match in re.finditer("".join(map(_sign, word[:BEGINNING])), text):

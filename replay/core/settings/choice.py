@@ -116,11 +116,11 @@ def read_choice(value: Any) -> Any:
     if isinstance(value, Mapping):
         named = [(key, name) for key, name in value.items() if isinstance(name, str) and key != "settings"]
         if len(named) == 1 and "name" not in value:
-            return _named(*named[0], value)
+            return _choice_with_label(*named[0], value)
     raise ValueError(f"{FORMS}, is expected here")
 
 
-def _named(called: Any, name: str, value: Mapping[str, Any]) -> Any:
+def _choice_with_label(called: Any, name: str, value: Mapping[str, Any]) -> Any:
     """Return the choice *name* with the label *called*."""
     if ":" in str(called) and ":" not in name:
         raise ValueError(f'the name comes first and the plug-in after it: {{{name}: "{called}"}}')

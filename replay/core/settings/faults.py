@@ -95,12 +95,12 @@ def _one_mistake(findings: list[_Finding], model: type[BaseModel], key_path: str
     furthest = unknown or furthest
     if len({f.keys for f in furthest}) > 1 or len(furthest) == 1:
         return [_fault(f, model, key_path) for f in furthest]
-    allowed = dict.fromkeys(_allowed(f.detail) for f in furthest)
-    message = f"{_shown(furthest[0].detail['input'])} is not {', '.join(allowed)}"
+    allowed = dict.fromkeys(_expected_text(f.detail) for f in furthest)
+    message = f"{_quote(furthest[0].detail['input'])} is not {', '.join(allowed)}"
     return [Fault(path=_path(key_path, furthest[0].keys), message=message)]
 
 
-def _allowed(detail: Mapping[str, Any]) -> str:
+def _expected_text(detail: Mapping[str, Any]) -> str:
     if detail["type"] in PLAIN_TYPES:
         return PLAIN_TYPES[detail["type"]]
     message = str(detail["msg"])
@@ -135,18 +135,18 @@ def _in_our_words(finding: _Finding, model: type[BaseModel]) -> str:
         return f'"{found}" is not allowed{nearest(str(found), choices)} (allowed: {", ".join(choices)})'
     if detail["type"] in PLAIN_TYPES:
         is_one = PLAIN_TYPES[detail["type"]] == "a list" and isinstance(found, str)
-        return f"{_shown(found)} is not {PLAIN_TYPES[detail['type']]}{f'; write [{found}]' if is_one else ''}"
+        return f"{_quote(found)} is not {PLAIN_TYPES[detail['type']]}{f'; write [{found}]' if is_one else ''}"
     if detail["type"] == "too_short" and not found:
         return f"is empty; at least {detail['ctx']['min_length']} is expected"
     message = str(detail["msg"])
     if message.startswith("Value error, "):
         return message.removeprefix("Value error, ")
     if message.startswith("Input should be "):
-        return f"{_shown(found)} is not {message.removeprefix('Input should be ')}"
-    return f"{_shown(found)}: {message}"
+        return f"{_quote(found)} is not {message.removeprefix('Input should be ')}"
+    return f"{_quote(found)}: {message}"
 
 
-def _shown(value: Any) -> str:
+def _quote(value: Any) -> str:
     text = f'"{value}"' if isinstance(value, str) else repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
 

@@ -45,12 +45,12 @@ NestedChoice = str | dict[str, dict[str, Any] | None]
 @cache
 def available(kind: Kind) -> Mapping[str, EntryPoint]:
     """Return the installed plug-ins of one kind, by name, in alphabetical order."""
-    found = sorted(_installed()[kind], key=lambda entry: entry.name)
+    found = sorted(_installed_plugins()[kind], key=lambda entry: entry.name)
     return {entry.name: entry for entry in found}
 
 
 @cache
-def _installed() -> Mapping[Kind, EntryPoints]:
+def _installed_plugins() -> Mapping[Kind, EntryPoints]:
     every = entry_points()  # looking for one kind would read those of all packages as well
     return {kind: every.select(group=f"replay.{kind}") for kind in KINDS}
 

@@ -95,7 +95,7 @@ def _mistake(lines: list[str], error: yaml.MarkedYAMLError, mark: yaml.Mark) -> 
     if opened is not None and problem.startswith("expected ',' or "):
         return _open_bracket(lines, opened, mark)
     if opened is not None and problem.startswith("expected <block end>"):
-        return number, _misplaced(lines, opened, mark)
+        return number, _wrong_place(lines, opened, mark)
     for pattern, sentence in _SENTENCES:
         if found := re.search(pattern, problem):
             return number, sentence.format(**found.groupdict())
@@ -137,8 +137,8 @@ def _open_bracket(lines: list[str], opened: yaml.Mark, mark: yaml.Mark) -> tuple
     )
 
 
-def _misplaced(lines: list[str], opened: yaml.Mark, mark: yaml.Mark) -> str:
-    """Of what can't stand behind a value, or in its column."""
+def _wrong_place(lines: list[str], opened: yaml.Mark, mark: yaml.Mark) -> str:
+    """Return the sentence about what can't stand behind a value, or in its column."""
     line, begins = lines[mark.line], opened.line + 1
     if line[: mark.column].strip(" -"):
         return "something follows a value that its closing quote or brace has ended; put all of it in quotes"

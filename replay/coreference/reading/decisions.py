@@ -54,7 +54,7 @@ def current() -> Decisions:
     return load(folder_in_use())
 
 
-def lost(gold: Reading, said: frozenset[str]) -> float:
+def lost_share(gold: Reading, said: frozenset[str]) -> float:
     """Return how much of what is meant in the recorded history has words that are not *said* in the own one,
     as a share of its probability in [0, 1]."""
     total = sum(p for p, _ in gold.distribution) or 1.0
@@ -146,7 +146,7 @@ def evidence(meant: Sequence[Reading], gold: Document, own: Document) -> list[fl
     reader = network.current()
     logit = float(reader.run(pair_of(reader.pieces, gold, own, list(texts_of(meant)))).verdict[0])
     said = words_of(own)
-    return verdict_features(logit, meant, [lost(reading, said) for reading in meant])
+    return verdict_features(logit, meant, [lost_share(reading, said) for reading in meant])
 
 
 def shares_of(pairs: Sequence[tuple[Reading, Reading]], own: Document) -> list[float]:
@@ -158,7 +158,7 @@ def shares_of(pairs: Sequence[tuple[Reading, Reading]], own: Document) -> list[f
     """
     said = words_of(own)
     shares = [
-        0.01 + max(lost(gold, said), apart(gold, after) if after.distribution else 0.0) * leaning(gold)
+        0.01 + max(lost_share(gold, said), apart(gold, after) if after.distribution else 0.0) * leaning(gold)
         for gold, after in pairs
     ]
     return [share / max(shares) for share in shares]

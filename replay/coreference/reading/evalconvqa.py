@@ -19,8 +19,8 @@ from replay.core.drift_evidence import Drift, MentionDrift, MentionState, Readin
 from replay.coreference.reading.mentions import is_possessive, kind_of
 from replay.coreference.reading.readings import question_mention
 from replay.coreference.reading.resolver import CharSpan, Cluster, Document
-from replay.coreference.reading.rewriting import at_sentence_start, capitalized, tidy, with_possessive
-from replay.coreference.reading.verdict import paired
+from replay.coreference.reading.rewriting import at_sentence_start, capitalize, tidy, with_possessive
+from replay.coreference.reading.verdict import pair_readings
 from replay.coreference.reading.words import tokens, word_f1, word_set
 
 MODE = "evalconvqa"
@@ -84,8 +84,8 @@ def compare(
     predicted one ``open``. ``overlap`` is the F1 of the pair. Where the numbers differ the rule sets
     every F1 to 0, so a question can be invalid though no pair has drifted.
     """
-    gold = _compared(gold_document, gold_clusters, skip_entity)
-    predicted = _compared(predicted_document, predicted_clusters, skip_entity)
+    gold = _question_readings(gold_document, gold_clusters, skip_entity)
+    predicted = _question_readings(predicted_document, predicted_clusters, skip_entity)
     if len(gold) == len(predicted):
         mentions = tuple(
             _mention_drift(replace(max(gold, key=lambda g: _overlap(g, p)), mention=p.mention), p)
@@ -94,7 +94,7 @@ def compare(
         valid = all(m.overlap > 0 for m in mentions)
     else:
         # Of clusters that end in the same span the first counts.
-        found = (_mention_drift(*pair) for pair in paired(gold[::-1], predicted[::-1]))
+        found = (_mention_drift(*pair) for pair in pair_readings(gold[::-1], predicted[::-1]))
         mentions = tuple(sorted(found, key=lambda m: (m.gold.mention.start, m.gold.mention.end)))
         valid = False
     if match == "em":
@@ -119,12 +119,12 @@ def rewrite_from_clusters(document: Document, clusters: Sequence[Cluster]) -> st
     names: dict[CharSpan, CharSpan] = {}
     for cluster in clusters:
         spans = sorted(span for span in cluster if 0 <= span.start < span.end <= len(text))
-        naming = next((span for span in spans if set(_lowered(_of(text, span))) - PRONOUNS), None)
+        naming = next((span for span in spans if set(_lower_tokens(_of(text, span))) - PRONOUNS), None)
         if naming is None:
             continue
-        name = " ".join(_lowered(_of(text, naming)))
+        name = " ".join(_lower_tokens(_of(text, naming)))
         for span in spans:
-            if span != naming and name not in " ".join(_lowered(_of(text, span))):
+            if span != naming and name not in " ".join(_lower_tokens(_of(text, span))):
                 names.setdefault(span, naming)
     question_start = len(document.context())
     question = CharSpan(start=question_start, end=len(text))
@@ -147,13 +147,13 @@ def _with_names(
             name = with_possessive(name, plural=kind_of(_of(text, span)) == "they")
         place = span.start - question_start
         if place >= 0 and at_sentence_start(text[question_start:], place):
-            name = capitalized(name)
+            name = capitalize(name)
         pieces += [text[done : span.start], name]
         done = span.end
     return "".join([*pieces, text[done : whole.end]])
 
 
-def _compared(document: Document, clusters: Sequence[Cluster], skip_entity: bool) -> list[Reading]:
+def _question_readings(document: Document, clusters: Sequence[Cluster], skip_entity: bool) -> list[Reading]:
     """Return a reading of the last mention of each cluster that ends in the question, by its name."""
     text, question_start = document.text(), len(document.context())
     kept: list[tuple[CharSpan, CharSpan]] = []
@@ -175,7 +175,7 @@ def _of(text: str, span: CharSpan) -> str:
 
 def _naming(text: str, spans: Sequence[CharSpan]) -> CharSpan | None:
     """Return the first of *spans* that is no pronoun."""
-    return next((span for span in spans if " ".join(_lowered(_of(text, span))) not in PRONOUNS), None)
+    return next((span for span in spans if " ".join(_lower_tokens(_of(text, span))) not in PRONOUNS), None)
 
 
 @lru_cache(maxsize=4096)
@@ -184,7 +184,7 @@ def _tokens_of(text: str) -> tuple[str, ...]:
     return tuple(token.text for token in tokens(text))
 
 
-def _lowered(text: str) -> list[str]:
+def _lower_tokens(text: str) -> list[str]:
     return [word.lower() for word in _tokens_of(text)]
 
 
@@ -193,7 +193,7 @@ def _is_entity(text: str) -> bool:
 
 
 def _overlap(gold: Reading, predicted: Reading) -> float:
-    return word_f1(_lowered(gold.antecedent or ""), _lowered(predicted.antecedent or ""))
+    return word_f1(_lower_tokens(gold.antecedent or ""), _lower_tokens(predicted.antecedent or ""))
 
 
 def _mention_drift(gold: Reading, predicted: Reading) -> MentionDrift:

@@ -120,7 +120,7 @@ def _session(path: Path) -> InferenceSession:
 
 
 @lru_cache(maxsize=2)
-def loaded(folder: Path) -> Network:
+def load_network(folder: Path) -> Network:
     """Return the network in *folder*, loaded once a process."""
     return Network(folder)
 
@@ -142,4 +142,4 @@ def use(folder: Path) -> None:
 
 def current() -> Network:
     """Return the network in use."""
-    return loaded(_in_use)
+    return load_network(_in_use)

@@ -138,7 +138,7 @@ def in_place(question: str, mention: Mention, antecedent: str) -> str | None:
         text = f"the {text}"
     if mention.possessive:
         text = with_possessive(text, plural=mention.kind == "they" or is_plural_name(text))
-    return capitalized(text) if at_sentence_start(question, mention.start) else text
+    return capitalize(text) if at_sentence_start(question, mention.start) else text
 
 
 def tidy(antecedent: str) -> str:
@@ -160,7 +160,7 @@ def at_sentence_start(text: str, position: int) -> bool:
     return re.search(r"(?:^|[.?!]['\"”’)]*\s)[\s\"'“‘(\[]*$", text[:position]) is not None
 
 
-def capitalized(text: str) -> str:
+def capitalize(text: str) -> str:
     """Return *text* with a capital first letter."""
     return text[:1].upper() + text[1:]
 

@@ -204,12 +204,12 @@ class TokenSequence:
 
 def sequence_of(pieces: WordPiece, document: Document) -> TokenSequence:
     """Return *document* as the encoder reads it."""
-    found = _begun(pieces, document.question)
+    found = _begin_sequence(pieces, document.question)
     add_history(found, pieces, document)
     return found
 
 
-def _begun(pieces: WordPiece, question: str, most: int = MAX_TOKENS) -> TokenSequence:
+def _begin_sequence(pieces: WordPiece, question: str, most: int = MAX_TOKENS) -> TokenSequence:
     found = TokenSequence(ids=[pieces.start], roles=[Role.QUESTION], most=most)
     tokens = list(pieces.tokens(question))
     # Of a long message the end is the question.
@@ -253,7 +253,7 @@ def pair_of(pieces: WordPiece, gold: Document, own: Document, meant: Sequence[st
     *meant* are texts from the recorded history, the most telling first; the recorded sentence that the first
     of them stands in is read as well, or that in which nothing was found: the newest answer's beginning.
     """
-    found = _begun(pieces, gold.question, MAX_PAIR)
+    found = _begin_sequence(pieces, gold.question, MAX_PAIR)
     found.add(pieces, " & ".join(meant[:2]), Role.READING, _MAX_READING)
     found.add(pieces, _sentence_with(gold, meant[0] if meant else ""), Role.RECORDED, _MAX_RECORDED)
     add_history(found, pieces, own)

@@ -37,12 +37,12 @@ def compare_hard(gold: Sequence[Reading], predicted: Sequence[Reading]) -> Drift
     The question is valid if and only if no mention is drifted or lost. Probabilities are 1 for those
     mentions and 0 for all others.
     """
-    mentions = tuple(mention_drift(*pair) for pair in paired(gold, predicted))
+    mentions = tuple(mention_drift(*pair) for pair in pair_readings(gold, predicted))
     probability = max((m.probability for m in mentions), default=0.0)
     return Drift(valid=probability == 0, mentions=mentions, mode=HARD, probability=probability)
 
 
-def paired(gold: Sequence[Reading], predicted: Sequence[Reading]) -> Iterator[tuple[Reading, Reading]]:
+def pair_readings(gold: Sequence[Reading], predicted: Sequence[Reading]) -> Iterator[tuple[Reading, Reading]]:
     """
     Yield (gold, predicted) reading of each mention, by its position in the question.
 
@@ -162,7 +162,7 @@ def decide_drift(
     if probability is None:
         return replace(compare_hard(gold, predicted), mode=STRICT)
     drifted = has_drifted(probability, threshold)
-    pairs = list(paired(gold, predicted if drifted else ()))
+    pairs = list(pair_readings(gold, predicted if drifted else ()))
     shares = [0.0] * len(pairs)
     if probability:
         from replay.coreference.reading.decisions import shares_of

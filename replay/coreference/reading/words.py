@@ -227,7 +227,7 @@ def sentences(text: str) -> list[str]:
     return [found for found in _SENTENCE_END.split(" ".join(text.split())) if found]
 
 
-def capped(text: str, max_words: int) -> str:
+def cut_sentence(text: str, max_words: int) -> str:
     """
     Return the first sentence of *text*, cut to *max_words* words; empty if it can't be cut cleanly.
 

@@ -103,7 +103,7 @@ class LlmResolver:
         (shown,) = fit_histories([document], self.history_characters)
         if not needs_asking(shown):
             return ()
-        return await self._answered(shown, None, partial(readings_in, document=shown))
+        return await self._ask_and_read(shown, None, partial(readings_in, document=shown))
 
     async def compare(self, gold: Document, predicted: Document) -> Drift:
         """
@@ -117,7 +117,7 @@ class LlmResolver:
         shown, own = fit_histories([gold, predicted], self.history_characters)
         if not needs_asking(shown, own):
             return Drift(valid=True, mentions=(), mode=MODE)
-        return await self._answered(shown, own, partial(drift_in, gold=shown, predicted=own))
+        return await self._ask_and_read(shown, own, partial(drift_in, gold=shown, predicted=own))
 
     def question(self, gold: Document, predicted: Document | None = None) -> Question:
         """
@@ -137,7 +137,7 @@ class LlmResolver:
             sample="first",
         )
 
-    async def _answered(self, gold: Document, predicted: Document | None, read: Callable[..., T]) -> T:
+    async def _ask_and_read(self, gold: Document, predicted: Document | None, read: Callable[..., T]) -> T:
         """Return what *read* makes of the first reply, or of a second one, whose wording may be unfit."""
         self.tally.verdicts += 1
         try:
@@ -284,7 +284,7 @@ def fit_histories(documents: Sequence[Document], characters: int) -> list[Docume
     Returns:
         The documents in their order; the same ones where everything fits.
     """
-    shown = [_shortened(document, characters // 2 - len(LEFT_OUT)) for document in documents]
+    shown = [_shorten_document(document, characters // 2 - len(LEFT_OUT)) for document in documents]
     fitting = [(_newest_that_fit(document.turns, characters), len(document.turns)) for document in shown]
     most = min((number for number, given in fitting if number < given), default=None)
     if most is None:
@@ -301,7 +301,7 @@ def _newest_that_fit(turns: Sequence[Exchange], characters: int) -> int:
     return len(turns)
 
 
-def _shortened(document: Document, longest: int) -> Document:
+def _shorten_document(document: Document, longest: int) -> Document:
     texts = [document.background, *(text for turn in document.turns for text in (turn.question, turn.answer))]
     too_long = sum(len(text) > longest for text in texts)
     if not too_long:

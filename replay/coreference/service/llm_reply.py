@@ -118,7 +118,7 @@ def drift_in(reply: str, gold: Document, predicted: Document, *, needs_wording: 
     said = _read(reply, _Comparison)
     sides = _texts(gold), _texts(predicted)
     found = [
-        _compared(mention, one, *sides)
+        _read_drift(mention, one, *sides)
         for mention, one in zip(
             _mentions(gold.question, [one.text for one in said.references]), said.references, strict=True
         )
@@ -171,7 +171,7 @@ def _read(reply: str, shape: type[T]) -> T:
         raise UnusableReplyError(f"the object has another form: {error}") from error
 
 
-def _compared(mention: Mention, one: _ComparedReference, gold: _Texts, predicted: _Texts) -> MentionDrift:
+def _read_drift(mention: Mention, one: _ComparedReference, gold: _Texts, predicted: _Texts) -> MentionDrift:
     recorded = _reading(mention, one.recorded, gold, "recorded")
     own = _reading(mention, one.own, predicted, "own")
     if recorded.antecedent is own.antecedent is None:

@@ -68,7 +68,7 @@ class QuotedText:
 
     @cached_property
     def _tokens(self) -> list[Token]:
-        return _compared(self.plain)
+        return _comparable_tokens(self.plain)
 
     @cached_property
     def _line(self) -> str:
@@ -78,7 +78,7 @@ class QuotedText:
         """Return the words that *quote* quotes, as they stand here; None where they don't."""
         if match := pattern_of(quote).search(self.plain):
             return match[0]
-        wanted = " ".join(token.normal for token in _compared(quote))
+        wanted = " ".join(token.normal for token in _comparable_tokens(quote))
         at = self._line.find(f" {wanted} ") if wanted else -1
         if at < 0:
             return None
@@ -115,7 +115,7 @@ def _find_one(quote: str, texts: Sequence[QuotedText]) -> tuple[str, str] | None
     return next(((one.name, found) for one in texts if (found := one.find(quote)) is not None), None)
 
 
-def _compared(text: str) -> list[Token]:
+def _comparable_tokens(text: str) -> list[Token]:
     return [token for token in tokens(text) if token.is_word and token.normal not in _PASSED_OVER]
 
 

@@ -73,7 +73,7 @@ class SemanticEncoder:
         Raises:
             ResolverError: the library or the model can't be loaded.
         """
-        return _encoded(self._source, text)
+        return _encode(self._source, text)
 
 
 def similarities(encoder: SemanticEncoder, pairs: Sequence[tuple[str, str]]) -> list[float]:
@@ -98,7 +98,7 @@ def history_text(document: Document) -> str:
 
 
 @lru_cache(maxsize=REMEMBERED_TEXTS)
-def _encoded(source: str, text: str) -> Any:
+def _encode(source: str, text: str) -> Any:
     import numpy
 
     model = _load(source)

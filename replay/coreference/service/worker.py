@@ -191,7 +191,7 @@ class Worker:
             }
         )
         return [
-            DRIFTS.pack(_compared(meant[gold].readings, own.get(predicted), predicted, mode, p, threshold))
+            DRIFTS.pack(_decide(meant[gold].readings, own.get(predicted), predicted, mode, p, threshold))
             for (gold, predicted, mode, threshold), p in zip(asked, likely, strict=True)
         ]
 
@@ -263,7 +263,7 @@ class Worker:
         return [results[i] for i in range(len(asked))]
 
 
-def _compared(
+def _decide(
     meant: Sequence[Reading],
     own: _Read | None,
     predicted: bytes,

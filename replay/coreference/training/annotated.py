@@ -127,7 +127,7 @@ def with_titles(examples: Sequence[Example]) -> list[Example]:
     for example in examples:
         if not example.document.title:
             votes[example.group].update(_put_for_pronouns(example))
-    titles = {group: title for group, said in votes.items() if (title := _elected(said))}
+    titles = {group: title for group, said in votes.items() if (title := _winning_text(said))}
     return [
         replace(e, document=replace(e.document, title=titles[e.group]))
         if not e.document.title and e.group in titles
@@ -148,7 +148,7 @@ def _put_for_pronouns(example: Example) -> Iterable[str]:
                 yield put
 
 
-def _elected(votes: Counter[str]) -> str:
+def _winning_text(votes: Counter[str]) -> str:
     """Return the text with most votes, the longest of several; empty below two votes."""
     ranked = sorted(votes.items(), key=lambda vote: (-vote[1], -len(vote[0]), vote[0]))
     return ranked[0][0] if ranked and ranked[0][1] > 1 else ""

@@ -209,7 +209,7 @@ def from_rewrite(
     edits = list(edits_between(document.question, rewrite))
     for edit in edits:
         position, deleted = _positions(sequence.question, edit)
-        found = _meant(edit, spans, sequence.history)
+        found = _spans_of_edit(edit, spans, sequence.history)
         if not found:
             example.untagged += [position, *deleted]
             continue
@@ -309,7 +309,7 @@ def _positions(question: Segment, edit: TokenEdit) -> tuple[int, list[int]]:
     return question.first + position, [question.first + n for n in deleted]
 
 
-def _meant(edit: TokenEdit, marked: Sequence[str], history: Sequence[Segment]) -> list[Span]:
+def _spans_of_edit(edit: TokenEdit, marked: Sequence[str], history: Sequence[Segment]) -> list[Span]:
     put = set(lower_content_words(edit.text))
     for text in marked:
         words = set(lower_content_words(text))

@@ -138,7 +138,7 @@ class ReaderNetwork(nn.Module):  # type: ignore[misc]
         return judged
 
 
-def pretrained(folder: Path, kept: list[int], layers: int = 6) -> ReaderNetwork:
+def load_pretrained(folder: Path, kept: list[int], layers: int = 6) -> ReaderNetwork:
     """Return a network with the weights of the MiniLM in *folder*, for the *kept* pieces of its
     vocabulary."""
     from safetensors.torch import load_file

@@ -59,7 +59,7 @@ def prepare(
     jobs: list[Callable[[WordPiece], list[TrainingExample]]] = []
     questions = [e for e in with_titles(read_examples(files.rewrites)) if not is_held_out(e)]
     for example in questions:
-        document = _shown(example.document, rng)
+        document = _vary_style(example.document, rng)
         jobs.append(partial(_from_question, document, example.rewrite, example.source))
         if document.title and rng.random() < _UNTITLED:
             untitled = without_background(document)
@@ -95,7 +95,7 @@ def _done(pieces: WordPiece, job: Callable[[WordPiece], list[TrainingExample]]) 
     return job(pieces)
 
 
-def _shown(document: Document, rng: random.Random) -> Document:
+def _vary_style(document: Document, rng: random.Random) -> Document:
     """Return *document* as a conversation might have it, some in lower case and without stops."""
     document = replace(document, turns=document.turns[-WINDOW:])
     if rng.random() < _CARELESS:

@@ -111,7 +111,7 @@ class _Drawing:
         yield "cannot", CANNOT_ANSWER
         yield "foreign", self._foreign()
         if harmless:
-            yield "harmless", self._reworded(gold)
+            yield "harmless", self._reword(gold)
             named = _NAME.findall(gold)
             if named and self.names:
                 yield "name", gold.replace(self.rng.choice(named), self.rng.choice(self.names))
@@ -124,10 +124,10 @@ class _Drawing:
         return CANNOT_ANSWER
 
     def _any(self, gold: str) -> str:
-        ways = [self._foreign(), CANNOT_ANSWER, self._reworded(gold) if gold else CANNOT_ANSWER]
+        ways = [self._foreign(), CANNOT_ANSWER, self._reword(gold) if gold else CANNOT_ANSWER]
         return self.rng.choice(ways)
 
-    def _reworded(self, gold: str) -> str:
+    def _reword(self, gold: str) -> str:
         """Return *gold* with much the same content: with another answer added, reordered, or cut."""
         way = self.rng.randrange(3)
         sentences = re.split(r"(?<=[.;])\s+", gold)
@@ -188,7 +188,7 @@ def undo_rewrite(document: Document, standalone: str, rng: random.Random) -> tup
     None where *standalone* names nothing that the history says.
     """
     said = [text for turn in document.turns[-3:] for text in (turn.answer, turn.question)]
-    found = list(_named(standalone, said))
+    found = list(_shared_phrases(standalone, said))
     if not found:
         return None
     named = rng.choice(found)
@@ -206,7 +206,7 @@ def undo_rewrite(document: Document, standalone: str, rng: random.Random) -> tup
     return replace(document, question=question), standalone, named.name
 
 
-def _named(standalone: str, said: Sequence[str]) -> Iterator[_Named]:
+def _shared_phrases(standalone: str, said: Sequence[str]) -> Iterator[_Named]:
     """Yield the longest phrases of *standalone* that a text in *said* holds."""
     done = 0
     words = list(re.finditer(r"[^\W_][\w'’-]*", standalone))

@@ -52,7 +52,7 @@ from replay.coreference.training.annotated import (
 )
 from replay.coreference.training.examples import TrainingExample
 from replay.coreference.training.export import export, load
-from replay.coreference.training.network import ReaderNetwork, fit, pretrained
+from replay.coreference.training.network import ReaderNetwork, fit, load_pretrained
 from replay.coreference.training.prepare import WINDOW, TrainingFiles, by_source, prepare
 from replay.coreference.training.synthetic import corrupt
 
@@ -231,7 +231,7 @@ def vocabulary(folder: Path) -> tuple[list[str], list[int]]:
     return [pieces[number] for number in kept], kept
 
 
-def begun(out: Path, further: Path | None, layers: int, is_pretrained: bool) -> ReaderNetwork:
+def begin_network(out: Path, further: Path | None, layers: int, is_pretrained: bool) -> ReaderNetwork:
     """Return the network that training begins with, and write its vocabulary into *out*."""
     out.mkdir(parents=True, exist_ok=True)
     if further is not None:
@@ -240,7 +240,7 @@ def begun(out: Path, further: Path | None, layers: int, is_pretrained: bool) -> 
     folder = minilm()
     names, kept = vocabulary(folder)
     (out / "vocabulary.txt").write_text("".join(f"{name}\n" for name in names), "utf-8")
-    return pretrained(folder, kept, layers) if is_pretrained else ReaderNetwork(len(kept), layers)
+    return load_pretrained(folder, kept, layers) if is_pretrained else ReaderNetwork(len(kept), layers)
 
 
 def course(
@@ -292,7 +292,7 @@ def main() -> None:
 
 def train(options: argparse.Namespace) -> None:
     """Train the network and write it to ``options.out``."""
-    reader = begun(options.out, options.further, options.layers, "pretrained" not in options.without)
+    reader = begin_network(options.out, options.further, options.layers, "pretrained" not in options.without)
     pieces = WordPiece.load(options.out / "vocabulary.txt")
     files = TrainingFiles(
         rewrites=options.rewrites,

@@ -155,8 +155,8 @@ class ScoreMetric(PlayMetric):
             f"{said} ({reasons})" if reasons else said,
             {f"depth {one['depth']}": value for one, value in values},
             [
-                f"depth {one['depth']} {_quoted(one['asked'])}: {value:.3g}, expected "
-                f"{_quoted(*one['gold_answers'])}, got {_quoted(one['answer'])}"
+                f"depth {one['depth']} {_quote_first(one['asked'])}: {value:.3g}, expected "
+                f"{_quote_first(*one['gold_answers'])}, got {_quote_first(one['answer'])}"
                 for one, value in values
                 if self.reaches(value, case) is False
             ],
@@ -184,7 +184,7 @@ class DriftMetric(PlayMetric):
         return "drift"
 
     def look(self, case: ConversationalTestCase) -> MetricResult:
-        facts = _facts(case)[1] if _is_of_run(case) else _compared(case)
+        facts = _facts(case)[1] if _is_of_run(case) else _drift_facts(case)
         verdicts = {one["depth"]: one["valid"] for one in facts if one["valid"] is not None}
         if not verdicts:
             raise nothing(
@@ -192,7 +192,7 @@ class DriftMetric(PlayMetric):
                 'run needs {"gold_answers": [...]} in the metadata of assistant turns'
             )
         bad = [
-            f"depth {one['depth']} {_quoted(one['recorded'])}: {one['drift']}"
+            f"depth {one['depth']} {_quote_first(one['recorded'])}: {one['drift']}"
             for one in facts
             if one["valid"] is False
         ]
@@ -220,7 +220,7 @@ class ChecksMetric(PlayMetric):
         for one in looked:
             passed.setdefault(one["where"], []).append(one["passed"])
         bad = [
-            f"{one['where']} {_quoted(one['asked'])}: {one['rule']}: {one['evidence']}"
+            f"{one['where']} {_quote_first(one['asked'])}: {one['rule']}: {one['evidence']}"
             for one in looked
             if not one["passed"]
         ]
@@ -245,14 +245,14 @@ def _facts(case: ConversationalTestCase, *scorers: str) -> tuple[dict[str, Any],
     return play_scores(scores), turn_facts(records, scores)
 
 
-def _compared(case: ConversationalTestCase) -> list[dict[str, Any]]:
+def _drift_facts(case: ConversationalTestCase) -> list[dict[str, Any]]:
     talk = import_conversations(case)
     if not any(turn.gold_answers for turn in talk.gold.turns):
         return []
     return turn_facts(drift_between([talk.gold], [talk.own]).records, {})
 
 
-def _quoted(*texts: str | None) -> str:
+def _quote_first(*texts: str | None) -> str:
     """Return the first of *texts*, which may be none."""
     text = next(iter(texts), None)
     return "nothing" if text is None else f'"{shorten(text, WIDTH)}"'

@@ -87,8 +87,8 @@ def _case(
     return ConversationalTestCase(
         name=f"{first.conversation} ({first.system}, {first.policy})",
         turns=[
-            *(turn for one in talk.turns[: talk.asked_from - 1] for turn in _recorded(one)),
-            *(turn for one, known in zip(records, facts, strict=True) for turn in _played(one, known)),
+            *(turn for one in talk.turns[: talk.asked_from - 1] for turn in _recorded_turns(one)),
+            *(turn for one, known in zip(records, facts, strict=True) for turn in _played_turns(one, known)),
         ],
         scenario=_without_pictures(
             goal.wants or talk.metadata.get("scenario") or join_texts((talk.title, talk.section))
@@ -162,13 +162,13 @@ def turn_facts(records: Sequence[TurnRecord], scores: Mapping[str, ScoreColumn])
     ]
 
 
-def _recorded(turn: RecordedTurn) -> Iterator[Turn]:
+def _recorded_turns(turn: RecordedTurn) -> Iterator[Turn]:
     yield Turn(role="user", content=_without_pictures(turn.question))
     if turn.gold_answer is not None:
         yield Turn(role="assistant", content=_without_pictures(turn.gold_answer))
 
 
-def _played(record: TurnRecord, facts: dict[str, Any]) -> Iterator[Turn]:
+def _played_turns(record: TurnRecord, facts: dict[str, Any]) -> Iterator[Turn]:
     if record.outcome == "skipped":
         return
     yield Turn(role="user", content=_without_pictures(record.asked))
@@ -176,13 +176,13 @@ def _played(record: TurnRecord, facts: dict[str, Any]) -> Iterator[Turn]:
         role="assistant",
         content=_without_pictures(record.answer or ""),
         latency_ms=None if record.timing is None else 1000 * record.timing.latency_s,
-        retrieval_context=retrieved(record),
+        retrieval_context=retrieved_texts(record),
         tools_called=tool_calls(record) or None,
         metadata=facts,
     )
 
 
-def retrieved(record: TurnRecord) -> list[str] | None:
+def retrieved_texts(record: TurnRecord) -> list[str] | None:
     """Return the passages that the system says it retrieved, best first."""
     return [_without_pictures(passage.text) for passage in record.passages] or None
 
@@ -348,7 +348,7 @@ class DeepEvalScorer:
         answer, or fails: as of our own judges, what was asked of the others is not lost for it.
         """
         with ThreadPoolExecutor(self.at_once) as threads:
-            return list(threads.map(self._measured, records))
+            return list(threads.map(self._measure, records))
 
     def combine(self, observed: Iterable[float]) -> float:
         return mean(observed)
@@ -358,7 +358,7 @@ class DeepEvalScorer:
         model = self.metric.evaluation_model or "none"
         return f"deepeval:{type(self.metric).__name__}|model:{model}|deepeval:{version('deepeval')}"
 
-    def _measured(self, record: TurnRecord) -> float | Unscored:
+    def _measure(self, record: TurnRecord) -> float | Unscored:
         if (why := why_unanswered(record)) is not None:
             return why
         case = LLMTestCase(
@@ -366,7 +366,7 @@ class DeepEvalScorer:
             input=_without_pictures(record.asked),
             actual_output=_without_pictures(record.answer or ""),
             expected_output=next(map(_without_pictures, record.gold_answers), None),
-            retrieval_context=retrieved(record),
+            retrieval_context=retrieved_texts(record),
             tools_called=tool_calls(record),
         )
         (metric,) = copy_metrics([self.metric])  # or turns that are measured at once would share one's state

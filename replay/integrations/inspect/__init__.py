@@ -22,7 +22,14 @@ from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_ai.model import GenerateConfig
 
 from replay.core.errors import Fault, ScenarioError
-from replay.integrations.inspect.playing import POLICY, RECORDED, TURNS, Plays, conversation_player, named
+from replay.integrations.inspect.playing import (
+    POLICY,
+    RECORDED,
+    TURNS,
+    Plays,
+    conversation_player,
+    registry_name,
+)
 from replay.integrations.inspect.scores import by_depth, check_score, depth_table, turn_score
 
 if TYPE_CHECKING:
@@ -43,7 +50,7 @@ OF_A_MODEL = ("model", "base_url", "model_args", "config")
 """Settings of the adapter that a task has from Inspect."""
 
 
-@task(name=named("conversations"))
+@task(name=registry_name("conversations"))
 def conversations(
     scenario: AnyScenario | None = None,
     data: str | None = None,

@@ -28,7 +28,7 @@ from replay.core.safety.consent import code_may_run
 from replay.play.play import Play
 from replay.play.player import Player, PlayOptions
 from replay.policies.policy import Reacting, reacting
-from replay.policies.rewrite import opened
+from replay.policies.rewrite import open_policies
 
 if TYPE_CHECKING:
     from inspect_ai.model import ChatMessage
@@ -47,7 +47,7 @@ _PLACES = [Path(sysconfig.get_path(kind)) for kind in ("purelib", "platlib")]
 _IS_INSTALLED = "site-packages" in _HERE.parts or any(_HERE.is_relative_to(place) for place in _PLACES)
 
 
-def named(name: str) -> str:
+def registry_name(name: str) -> str:
     """
     Return *name*, so that it is found as ``replay/NAME``.
 
@@ -103,7 +103,7 @@ class Plays:
         async with self._lock:
             if self._users == 0:
                 self._stack = AsyncExitStack()
-                for part in (self.assembly.service, opened(self.assembly.policies.values())):
+                for part in (self.assembly.service, open_policies(self.assembly.policies.values())):
                     await self._stack.enter_async_context(part)
             self._users += 1
         try:
@@ -119,7 +119,7 @@ class Plays:
 def conversation_player(plays: Plays) -> Solver:
     """Return a solver that plays the sample's conversation, as one of *plays*."""
 
-    @solver(name=named("conversation_player"))
+    @solver(name=registry_name("conversation_player"))
     def player() -> Solver:
         async def solve(state: TaskState, generate: Generate) -> TaskState:
             try:

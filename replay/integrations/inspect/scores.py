@@ -20,7 +20,7 @@ from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, Value,
 from replay.core.decoding import convert_to
 from replay.core.settings.choice import Choice
 from replay.core.settings.plugins import available
-from replay.integrations.inspect.playing import CHECKS, POLICY, RECORDED, RECORDS, TURNS, named
+from replay.integrations.inspect.playing import CHECKS, POLICY, RECORDED, RECORDS, TURNS, registry_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,7 +38,7 @@ def depth_key(depth: int | None) -> str:
     return ALL if depth is None else f"depth_{depth}"
 
 
-@metric(name=named("by_depth"), scores="unreduced")
+@metric(name=registry_name("by_depth"), scores="unreduced")
 def by_depth() -> Metric:
     """
     Return the number of each depth and, as ``stderr``, its standard error, clustered by conversation.
@@ -85,7 +85,7 @@ def _number(scores: Sequence[SampleScore], depth: int | None) -> tuple[float | N
     ]
     turns.sort(key=lambda turn: turn[0])  # as the depth table adds them up
     column = ScoreColumn(
-        scorer=_built(_metadata(scores[0])["scorer"]), observed=[observed for _, observed, _ in turns]
+        scorer=_build_scorer(_metadata(scores[0])["scorer"]), observed=[observed for _, observed, _ in turns]
     )
     value = column.value(range(len(turns)))
     if not column.is_mean or len({conversation for *_, conversation in turns}) < 2:
@@ -97,7 +97,7 @@ def _number(scores: Sequence[SampleScore], depth: int | None) -> tuple[float | N
     return value, float(stderr(cluster=RECORDED)(each))
 
 
-def _built(spec: Mapping[str, Any] | None) -> Any:
+def _build_scorer(spec: Mapping[str, Any] | None) -> Any:
     """Return the scorer that *spec* describes; that of checks for None."""
     from replay.core.safety.consent import code_may_run
     from replay.results.scoring import build_scorers
@@ -114,7 +114,7 @@ def _built(spec: Mapping[str, Any] | None) -> Any:
 def _known_as(label: str, name: str) -> Any:
     """Have Inspect know the scorer *name* as ``replay/LABEL``; returns what makes it."""
 
-    @scorer(metrics=[by_depth()], name=named(label))
+    @scorer(metrics=[by_depth()], name=registry_name(label))
     def turns(plugin: str = name, folder: str = "", **settings: Any) -> Scorer:
         return _turn_scorer({"name": plugin, "settings": settings, "folder": folder})
 
@@ -132,7 +132,7 @@ def turn_score(choice: Choice, folder: Path) -> Scorer:
 
 
 def _turn_scorer(spec: Mapping[str, Any]) -> Scorer:
-    built = _built(spec)
+    built = _build_scorer(spec)
 
     async def score(state: TaskState, target: Target) -> Score:
         from replay.scorers.observing import observe
@@ -148,7 +148,7 @@ def _turn_scorer(spec: Mapping[str, Any]) -> Scorer:
 def check_score() -> Scorer:
     """Return whether what the data expects of each turn holds: 1 where all of its checks do."""
 
-    @scorer(metrics=[by_depth()], name=named("check"))
+    @scorer(metrics=[by_depth()], name=registry_name("check"))
     def checks() -> Scorer:
         async def score(state: TaskState, target: Target) -> Score:
 
@@ -158,7 +158,7 @@ def check_score() -> Scorer:
             found = convert_to(state.store.get(CHECKS, []), list[CheckResult])
             records = stored_records(state.store)
             observed = [check_value(record, found) for record in records]
-            made = _score(state, records, observed, _built(None), None)
+            made = _score(state, records, observed, _build_scorer(None), None)
             failed = [f"depth {one.depth}: {one.called}: {one.evidence}" for one in found if not one.passed]
             return made.model_copy(update={"explanation": "\n".join(failed) or None})
 

@@ -37,7 +37,7 @@ from replay.integrations.otel.spans import (
     RunSpans,
     TracedTurn,
     context_of,
-    known,
+    known_attributes,
     place_attributes,
     resource,
     turn_span_id,
@@ -84,8 +84,8 @@ class RunResults:
                 }
                 place = (check.conversation, check.system, check.policy, check.depth)
                 checks.setdefault(place, []).append(found)
-        explained = self._explained()
-        for index, record, columns in self._scored():
+        explained = self._replies_of_judges()
+        for index, record, columns in self._scored_turns():
             trace = self.traces.of(record.conversation, record.system, record.policy)
             place = (record.conversation, record.system, record.policy, record.depth)
             for name, column in columns.items():
@@ -100,7 +100,7 @@ class RunResults:
             for found in checks.get(place, ()):
                 yield self._event(trace, record, found)
 
-    def _scored(self) -> Iterator[tuple[int, TurnRecord, Mapping[str, ScoreColumn]]]:
+    def _scored_turns(self) -> Iterator[tuple[int, TurnRecord, Mapping[str, ScoreColumn]]]:
         """
         Yield the turns of sampled plays, with the scores of all of them and the place of theirs among these.
         """
@@ -113,7 +113,7 @@ class RunResults:
             columns = stored_columns(store, records, scorers)
         return ((index, record, columns) for index, record in enumerate(records))
 
-    def _explained(self) -> Mapping[tuple[str, Place], str]:
+    def _replies_of_judges(self) -> Mapping[tuple[str, Place], str]:
         """Return the judges' replies, by column and turn."""
         found: dict[tuple[str, Place], str] = {}
         for judged in self.run.judged() if self.content else ():
@@ -129,7 +129,7 @@ class RunResults:
         if not self.content:
             attributes.pop("gen_ai.evaluation.explanation", None)
         context = set_span_in_context(
-            NonRecordingSpan(context_of(trace, self._judged(trace, record, attributes)))
+            NonRecordingSpan(context_of(trace, self._span_of_result(trace, record, attributes)))
         )
         now = self.clock()
         return ReadableLogRecord(
@@ -138,7 +138,7 @@ class RunResults:
                 observed_timestamp=now,
                 context=context,
                 severity_number=SeverityNumber.INFO,
-                attributes=known(
+                attributes=known_attributes(
                     {
                         **place_attributes(record, self.run.folder.name),
                         "convreplay.depth": record.depth,
@@ -152,7 +152,7 @@ class RunResults:
         )
 
     @staticmethod
-    def _judged(trace: PlayTrace, record: TurnRecord, attributes: Mapping[str, Any]) -> str:
+    def _span_of_result(trace: PlayTrace, record: TurnRecord, attributes: Mapping[str, Any]) -> str:
         if attributes.get("convreplay.check.at_end"):
             return trace.span()
         if record.outcome != "answered" or record.timing is None:
@@ -216,7 +216,7 @@ class RunExporter:
         return self._send(first_row_without_drift(self._reader, self._row))
 
     def _send(self, before: int | None) -> bool:
-        return all(self._sent(spans, row) for row, spans in self._new(before))
+        return all(self._send_spans(spans, row) for row, spans in self._new(before))
 
     def give_up(self) -> None:
         """Wait no longer for who has taken nothing yet."""
@@ -266,7 +266,7 @@ class RunExporter:
             events += 0 if is_there else len(some)
         return spans, events
 
-    def _sent(self, spans: Sequence[ReadableSpan], row: int) -> bool:
+    def _send_spans(self, spans: Sequence[ReadableSpan], row: int) -> bool:
         if not all(self._destination.take_spans(some) for some in in_parts(spans)):
             return False
         self._row, self._has_worked = row, self._has_worked or bool(spans)

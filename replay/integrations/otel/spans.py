@@ -48,7 +48,7 @@ class TracedTurn:
     keeps_history: bool
     """The system keeps it."""
 
-    def sent(self) -> tuple[Message, ...]:
+    def sent_messages(self) -> tuple[Message, ...]:
         """Return the messages that put the question, and those before it that were sent along."""
         turn = self.conversation.turns[self.record.depth - 1]
         earlier = self.conversation.turns[: self.conversation.asked_from - 1]
@@ -122,7 +122,7 @@ SENT_AS = ("temperature", "top_p", "top_k", "max_tokens", "frequency_penalty", "
 """Settings of a model that the conventions have as ``gen_ai.request.*``."""
 
 
-def known(attributes: Mapping[str, Any]) -> Attributes:
+def known_attributes(attributes: Mapping[str, Any]) -> Attributes:
     """Return the *attributes* that have a value, with texts that can be encoded for sending."""
     return {
         name: encodable(value) if isinstance(value, str) else value
@@ -277,7 +277,7 @@ class RunSpans:
             context_of(trace, own),
             None if parent is None else context_of(trace, parent),
             self._resource,
-            known({**place_attributes(record, self._name), **attributes, "error.type": error}),
+            known_attributes({**place_attributes(record, self._name), **attributes, "error.type": error}),
             events,
             kind=kind,
             status=Status(StatusCode.ERROR, why and encodable(why)) if error else Status(),
@@ -327,7 +327,7 @@ class RunSpans:
                 found["convreplay.mention.text"] = mention.gold.mention.text
                 found["convreplay.mention.gold"] = mention.gold.antecedent or ""
                 found["convreplay.mention.own"] = mention.predicted.antecedent or ""
-            yield Event("convreplay.drift", known(found), at)
+            yield Event("convreplay.drift", known_attributes(found), at)
 
     def _ask_attributes(self, turn: TracedTurn, ask: TracedAsk, *, is_only: bool) -> tuple[str, Attributes]:
         record = turn.record
@@ -343,7 +343,7 @@ class RunSpans:
             found["gen_ai.request.stream"] = True
             found["gen_ai.response.time_to_first_chunk"] = first - ask.begin_s
         if self._content:
-            sent = (*turn.sent(), *record.steps[: ask.steps])
+            sent = (*turn.sent_messages(), *record.steps[: ask.steps])
             found["gen_ai.input.messages"] = json.dumps(
                 [message_parts(one) for one in sent], ensure_ascii=False
             )

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from aiohttp import web
+from msgspec.structs import replace
+
 from replay import ChatReply, ChatRequest, Conversation, ToolCall
 from replay_adapters.chat.anthropic import AnthropicAdapter
 from replay_adapters.chat.endpoint import ChatAdapter
@@ -28,6 +31,14 @@ async def spoken(
     settings = {"stream": isinstance(answer, tuple)} | more
     path = "" if api == "anthropic" else "/v1"
     return await exchange(lambda address: adapter_of(api, address + path, **settings), answer, request, talk)
+
+
+async def told(
+    api: str, answer: Any, request: ChatRequest, *, parameters: Mapping[str, Any] | None = None, **more: Any
+) -> tuple[ChatReply, web.Request, Any]:
+    """The reply to *request* with *parameters*, the request that the server was sent, and its body."""
+    reply, sent = await spoken(api, answer, replace(request, parameters=parameters or {}), **more)
+    return reply, sent.request, sent.body
 
 
 async def asked_of(

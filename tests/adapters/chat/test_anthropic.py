@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
-from aiohttp import web
-from msgspec.structs import replace
 
-from replay import (
-    ChatReply,
-    ChatRequest,
-    Conversation,
-    Exchange,
-    Passage,
-    Usage,
-)
-from tests.adapters.chat.speaking import MESSAGE_START, MESSAGE_STOP, named, spoken
+from replay import ChatRequest, Conversation, Exchange, Passage, Usage
+from tests.adapters.chat.speaking import MESSAGE_START, MESSAGE_STOP, named, told
 from tests.adapters.servers import event
 
 
@@ -34,15 +26,7 @@ PING = named("ping")
 
 TALK = Conversation(id="c", turns=(), passages=(Passage(id="1", text="One."),))
 REQUEST = ChatRequest(question="And then?", history=(Exchange(question="Who?", answer="Mira."),), depth=2)
-
-
-async def _ask(
-    answer: Any, *, parameters: dict[str, Any] | None = None, **settings: Any
-) -> tuple[ChatReply, web.Request, Any]:
-    """The reply to REQUEST, with what the server was sent; *answer* is a value or a stream's parts."""
-    request = replace(REQUEST, parameters=parameters or {})
-    reply, sent = await spoken("anthropic", answer, request, talk=TALK, **settings)
-    return reply, sent.request, sent.body
+_ask = partial(told, "anthropic", request=REQUEST, talk=TALK)
 
 
 async def test_it_sends_what_the_api_wants(monkeypatch: pytest.MonkeyPatch) -> None:

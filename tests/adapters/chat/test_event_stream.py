@@ -26,10 +26,7 @@ def _events(stream: bytes) -> list[tuple[bytes, bytes]]:
     ("stream", "events"),
     [
         # The examples of the specification, section 9.2.6.
-        (
-            b"data: YHOO\ndata: +2\ndata: 10\n\n",
-            [(b"", b"YHOO\n+2\n10")],
-        ),
+        (b"data: YHOO\ndata: +2\ndata: 10\n\n", [(b"", b"YHOO\n+2\n10")]),
         (
             b": test stream\n\ndata: first event\nid: 1\n\ndata:second event\nid\n\ndata:  third event\n",
             [(b"", b"first event"), (b"", b"second event")],

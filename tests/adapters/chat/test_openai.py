@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -9,7 +10,6 @@ from aiohttp import web
 
 from replay import (
     AdapterRefusedError,
-    ChatReply,
     ChatRequest,
     Conversation,
     Exchange,
@@ -19,7 +19,7 @@ from replay import (
 )
 from replay_adapters.chat.openai import OpenAIAdapter
 from tests.adapters.asking import exchange, reply_of
-from tests.adapters.chat.speaking import WHOLE, adapter_of, spoken
+from tests.adapters.chat.speaking import WHOLE, adapter_of, told
 from tests.adapters.servers import answering, completion
 
 TALK = Conversation(
@@ -30,18 +30,10 @@ TALK = Conversation(
 )
 REQUEST = ChatRequest(
     question="And then?",
-    history=(
-        Exchange(question="Who?", answer="Mira."),
-        Exchange(question="Unanswered?", answer=" "),
-    ),
+    history=(Exchange(question="Who?", answer="Mira."), Exchange(question="Unanswered?", answer=" ")),
     depth=3,
 )
-
-
-async def _ask(answer: Any, **settings: Any) -> tuple[ChatReply, web.Request, Any]:
-    """The reply to REQUEST, with what the server was sent."""
-    reply, sent = await spoken("chat", answer, REQUEST, talk=TALK, **settings)
-    return reply, sent.request, sent.body
+_ask = partial(told, "chat", request=REQUEST, talk=TALK)
 
 
 async def test_it_sends_system_history_and_question_and_leaves_out_what_was_not_answered() -> None:
@@ -136,27 +128,12 @@ async def test_log_probabilities_are_read_where_they_are_as_documented(logprobs,
 
 
 async def test_a_requests_parameters_go_before_extra_but_never_before_ours():
-    got: list[Any] = []
-
-    async def handler(request: web.Request) -> web.Response:
-        got.append(await request.json())
-        return web.json_response(completion("Yes."))
-
     parameters = {"temperature": 0, "model": "other", "top_p": 1}
-    async with (
-        answering(handler) as address,
-        OpenAIAdapter(base_url=address, model="m", extra={"temperature": 0.5, "seed": 1}) as adapter,
-        adapter.session(TALK) as session,
-    ):
-        for asked in (parameters, {}):
-            await session.ask(ChatRequest(question="Who?", history=(), depth=1, parameters=asked))
+    _, _, body = await _ask(completion("Yes."), parameters=parameters, extra={"temperature": 0.5, "seed": 1})
 
-    assert adapter.takes_parameters
-    settings = [{name: body.get(name) for name in ("temperature", "seed", "top_p", "model")} for body in got]
-    assert settings == [
-        {"temperature": 0, "seed": 1, "top_p": 1, "model": "m"},
-        {"temperature": 0.5, "seed": 1, "top_p": None, "model": "m"},
-    ]
+    assert OpenAIAdapter(base_url="http://localhost", model="m").takes_parameters
+    settings = {name: body[name] for name in ("temperature", "seed", "top_p", "model")}
+    assert settings == {"temperature": 0, "seed": 1, "top_p": 1, "model": "m"}
 
 
 async def test_an_azure_style_address_keeps_its_query_and_gets_its_header(

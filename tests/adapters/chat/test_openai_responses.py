@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
-from aiohttp import web
-from msgspec.structs import replace
-
-from replay import (
-    ChatReply,
-    ChatRequest,
-    Conversation,
-    Exchange,
-    TokenLogprobs,
-    Usage,
-)
-from tests.adapters.chat.speaking import RESPONSE_START, named, response, spoken
+from replay import ChatRequest, Conversation, Exchange, TokenLogprobs, Usage
+from tests.adapters.chat.speaking import RESPONSE_START, named, response, told
 from tests.adapters.servers import event
 from tests.data_tables import from_table
 
 TALK = Conversation(id="c", turns=(), title="T")
 REQUEST = ChatRequest(question="And then?", history=(Exchange(question="Who?", answer="Mira."),), depth=2)
+_ask = partial(told, "responses", request=REQUEST, talk=TALK)
 
 
 def _delta(text: str, **more: Any) -> bytes:
@@ -30,15 +22,6 @@ def _delta(text: str, **more: Any) -> bytes:
 COMPLETED = named(
     "response.completed", response=response("-", usage={"input_tokens": 12, "output_tokens": 7})
 )
-
-
-async def _ask(
-    answer: Any, *, parameters: dict[str, Any] | None = None, **settings: Any
-) -> tuple[ChatReply, web.Request, Any]:
-    """The reply to REQUEST, with what the server was sent; *answer* is a value or a stream's parts."""
-    request = replace(REQUEST, parameters=parameters or {})
-    reply, sent = await spoken("responses", answer, request, talk=TALK, **settings)
-    return reply, sent.request, sent.body
 
 
 async def test_it_sends_instructions_and_input() -> None:

@@ -12,7 +12,6 @@ from replay import (
     AdapterCutOffError,
     AdapterError,
     AdapterRateLimitedError,
-    AdapterReplyError,
     ChatReply,
     ChatRequest,
     Passage,
@@ -22,13 +21,7 @@ from replay import (
 from replay_adapters.chat.openai import OpenAIAdapter
 from tests.adapters.asking import reply_of
 from tests.adapters.chat.speaking import spoken
-from tests.adapters.servers import (
-    answering,
-    delta,
-    event,
-    http,
-    playing,
-)
+from tests.adapters.servers import answering, delta, event, playing
 from tests.waiting import PATIENCE_S, takes
 
 DONE = event("[DONE]")
@@ -159,12 +152,6 @@ async def test_a_reset_in_the_middle_is_a_cut_too() -> None:
 
     assert caught.value.partial == "Schö"
     assert caught.value.reached
-
-
-async def test_a_page_is_no_stream() -> None:
-    async with playing(http(b"<html>welcome</html>", headers="Content-Type: text/html\r\n")) as address:
-        with pytest.raises(AdapterReplyError, match=r"text/html, in which there is no event.*welcome"):
-            await _reply(address)
 
 
 async def test_log_probabilities_are_collected() -> None:

@@ -6,11 +6,10 @@ from typing import Any
 
 import pytest
 
-from replay import ChatReply
-from replay_adapters.chat.openai import OpenAIAdapter
 from replay_adapters.chat.streamed_answer import reported_cost_usd
 from tests.adapters.asking import exchange
-from tests.adapters.servers import event
+from tests.adapters.chat.speaking import adapter_of, named, response
+from tests.adapters.servers import delta, event
 
 
 @pytest.mark.parametrize(
@@ -33,44 +32,33 @@ def test_a_cost_is_a_finite_number_in_usage_or_header(
     assert reported_cost_usd(usage, headers) == cost
 
 
-async def _ask(api: Any, answer: Any, headers: Any = None) -> ChatReply:
-    def adapter(address: str) -> OpenAIAdapter:
-        return OpenAIAdapter(base_url=address, model="m", api=api, stream=isinstance(answer, tuple))
-
-    reply, _ = await exchange(adapter, answer, headers=headers)
-    return reply
+CHAT = {"choices": [{"message": {"content": "Yes."}}]}
+IN_USAGE = {"prompt_tokens": 1, "completion_tokens": 2, "cost": 0.5}
+RESPONSE = response("Yes.", usage={"input_tokens": 1, "output_tokens": 2, "cost": 0.5})
 
 
-async def test_a_whole_chat_reply_has_the_cost_of_its_header() -> None:
-    body = {"choices": [{"message": {"content": "Yes."}}]}
-
-    reply = await _ask("chat", body, {"X-LiteLLM-Response-Cost": "1.5e-05"})
-
-    assert reply.cost_usd == 1.5e-05
-
-
-async def test_a_streamed_chat_reply_has_the_cost_of_its_last_usage() -> None:
-    events = (
-        event({"choices": [{"delta": {"content": "Yes."}, "finish_reason": "stop"}]}),
-        event({"choices": [], "usage": {"prompt_tokens": 1, "completion_tokens": 2, "cost": 7.95e-06}}),
+@pytest.mark.parametrize(
+    ("api", "answer", "headers"),
+    [
+        ("chat", CHAT, {"X-LiteLLM-Response-Cost": "5e-01"}),
+        ("chat", (delta("Yes.", "stop"), event({"choices": [], "usage": IN_USAGE})), None),
+        ("responses", RESPONSE, None),
+        (
+            "responses",
+            (
+                named("response.output_text.delta", delta="Yes."),
+                named("response.completed", response=RESPONSE),
+            ),
+            None,
+        ),
+    ],
+)
+async def test_a_reply_has_the_cost_that_stands_there_whole_or_streamed(
+    api: str, answer: Any, headers: Any
+) -> None:
+    stream = isinstance(answer, tuple)
+    reply, _ = await exchange(
+        lambda address: adapter_of(api, address, stream=stream), answer, headers=headers
     )
 
-    reply = await _ask("chat", events)
-
-    assert reply.cost_usd == 7.95e-06
-
-
-async def test_a_responses_reply_has_the_cost_of_its_usage_whole_or_streamed() -> None:
-    body = {
-        "output": [{"type": "message", "content": [{"type": "output_text", "text": "Yes."}]}],
-        "usage": {"input_tokens": 1, "output_tokens": 2, "cost": 0.5},
-    }
-    events = (
-        event({"type": "response.output_text.delta", "delta": "Yes."}),
-        event({"type": "response.completed", "response": body}),
-    )
-
-    whole = await _ask("responses", body)
-    in_pieces = await _ask("responses", events)
-
-    assert whole.cost_usd == in_pieces.cost_usd == 0.5
+    assert reply.cost_usd == 0.5

@@ -14,17 +14,7 @@ from aiohttp import web
 from inspect_ai.model import ChatMessageAssistant, ContentReasoning, ContentText, ModelOutput, ModelUsage
 from inspect_ai.model._model_output import Logprob, Logprobs, TopLogprob
 
-from replay import (
-    AdapterError,
-    ChatRequest,
-    Conversation,
-    Exchange,
-    Message,
-    Passage,
-    ToolCall,
-    Turn,
-    Usage,
-)
+from replay import AdapterError, ChatRequest, Conversation, Exchange, Message, Passage, ToolCall, Turn, Usage
 from replay.core.asking.retries import RetryPolicy
 from replay.core.safety.consent import code_may_run
 from replay.play.tool_results import ANY, ListedResult, ListedResults, Tools

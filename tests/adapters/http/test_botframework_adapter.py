@@ -10,14 +10,7 @@ from typing import Any
 
 import pytest
 
-from replay import (
-    AdapterRefusedError,
-    AdapterReplyError,
-    ChatReply,
-    ChatRequest,
-    Conversation,
-    Passage,
-)
+from replay import AdapterRefusedError, AdapterReplyError, ChatReply, ChatRequest, Conversation, Passage
 from replay.testing import FAIL, HANG, AdapterContract
 from replay_adapters.http import botframework as adapter_module
 from replay_adapters.http.botframework import BotFrameworkAdapter, BotFrameworkSession

@@ -22,7 +22,7 @@ from replay import (
 from replay_adapters.http.client import HttpClient, StreamEnd
 from replay_adapters.http.reply import Secrets, excerpt, retry_after_s, shown_url
 from tests.adapters.servers import answering, http, listening, playing, unused_address
-from tests.waiting import PATIENCE_S, others_first
+from tests.waiting import PATIENCE_S
 
 KEY = "sk-0123456789"
 
@@ -50,8 +50,6 @@ async def _failure(
 
 async def test_a_refused_connection_was_not_reached_and_may_be_tried_again() -> None:
     address = await unused_address()
-    async with HttpClient() as client_is_entered:
-        assert client_is_entered is None
     client = HttpClient()
     async with client:
         with pytest.raises(AdapterConnectionError, match="check that the server runs") as caught:
@@ -132,7 +130,7 @@ async def test_the_limit_counts_what_is_unpacked() -> None:
     assert isinstance(error, AdapterReplyError)
 
 
-@pytest.mark.parametrize("status", [400, 401, 403, 404, 405, 413, 422, 451, 499])
+@pytest.mark.parametrize("status", [400, 404, 413, 499])
 async def test_a_client_error_is_a_refusal_for_good(status: int) -> None:
     error = await _failure(playing(http(b'{"error": "because"}', status=f"{status} No")))
 
@@ -143,7 +141,7 @@ async def test_a_client_error_is_a_refusal_for_good(status: int) -> None:
     assert "because" in str(error)
 
 
-@pytest.mark.parametrize("status", [408, 409, 500, 502, 503, 504, 529])
+@pytest.mark.parametrize("status", [408, 409, 500, 529])
 async def test_a_passing_fault_is_a_refusal_that_may_be_tried_again(status: int) -> None:
     error = await _failure(playing(http(b"later", status=f"{status} No", headers="Retry-After: 3\r\n")))
 
@@ -162,12 +160,6 @@ async def test_a_refusal_that_never_ends_is_cut_short() -> None:
 
     assert isinstance(error, AdapterRefusedError)
     assert len(str(error)) < 500
-
-
-async def test_a_key_that_the_server_repeats_is_not_shown() -> None:
-    error = await _failure(playing(http(f"wrong key: {KEY}".encode(), status="401 No")))
-
-    assert "wrong key: ***" in str(error)
 
 
 async def test_a_redirect_is_a_refusal_that_names_the_place() -> None:
@@ -245,20 +237,6 @@ async def test_a_body_that_is_not_json_is_not_sent(client: HttpClient) -> None:
         await client.request("POST", "http://localhost/", {"q": object()})
 
 
-async def test_a_connection_closed_between_two_asks_is_no_matter() -> None:
-    """Servers close idle connections; the next ask opens another one."""
-    client = HttpClient()
-    async with (
-        playing(
-            http(b"1"),
-        ) as address,
-        client,
-    ):
-        for _ in range(3):
-            assert (await client.request("POST", address)).json() == 1
-            await others_first()
-
-
 @pytest.mark.parametrize("stream", [None, StreamEnd()])
 async def test_what_a_used_connection_ends_under_is_sent_again_over_a_new_one(
     client: HttpClient, stream
@@ -310,13 +288,6 @@ async def test_a_stream_is_given_read_by_read_with_the_moment_of_each(client: Ht
     assert reply.broken is None
 
 
-async def test_a_stream_with_another_status_is_refused_as_any_reply_is() -> None:
-    client = HttpClient(unauthorized="set NAME")
-    async with playing(http(b"no", status="401 No")) as address, client:
-        with pytest.raises(AdapterRefusedError, match=r'401 .*"no"; set NAME'):
-            await client.request("POST", address, {}, stream=StreamEnd())
-
-
 async def test_a_body_says_that_it_is_json_and_nothing_says_nothing() -> None:
     kinds = []
 
@@ -332,16 +303,6 @@ async def test_a_body_says_that_it_is_json_and_nothing_says_nothing() -> None:
                 await client.request("POST", address, {})
 
     assert kinds == [None, "application/json", own["content-type"], own["content-type"]]
-
-
-async def test_conversations_do_not_meet_in_cookies(client: HttpClient) -> None:
-    async def handler(request: web.Request) -> web.Response:
-        response = web.json_response(len(request.cookies))
-        response.set_cookie("session", "1")
-        return response
-
-    async with answering(handler) as address:
-        assert [(await client.request("GET", address)).json() for _ in range(2)] == [0, 0]
 
 
 async def test_more_than_a_hundred_asks_are_under_way_at_a_time(client: HttpClient) -> None:

@@ -8,12 +8,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from replay import (
-    AdapterConnectionError,
-    AdapterCutOffError,
-    AdapterError,
-    AdapterReplyError,
-)
+from replay import AdapterConnectionError, AdapterCutOffError, AdapterError, AdapterReplyError
 from replay.testing import FakeClock, entered
 from replay_adapters.http.botframework import BotFrameworkAdapter
 from replay_adapters.http.client import HttpClient

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-from collections.abc import AsyncIterator
+import math
 from typing import Any
 from uuid import UUID
 
@@ -22,53 +21,9 @@ from replay import (
     Exchange,
     Passage,
 )
-from replay.testing import FAIL, HANG, AdapterContract
 from replay_adapters.http.adapter import HttpAdapter
-from tests.adapters.asking import FIRST, exchange, reply_of, session_of
+from tests.adapters.asking import FIRST, exchange, session_of
 from tests.adapters.servers import answering
-
-
-class Backend:
-    """A chat service of nobody's make; remembers sessions if asked to."""
-
-    def __init__(self) -> None:
-        self.sessions: dict[str, list[str]] = {}
-        self.bodies: list[Any] = []
-
-    async def handle(self, request: web.Request) -> web.Response:
-        body = await request.json()
-        self.bodies.append(body)
-        if body["q"] == HANG:
-            await asyncio.Event().wait()
-        if body["q"] == FAIL:
-            return web.Response(status=422, text="no")
-        before = len(body.get("log", ()))
-        session = body.get("session") or f"s{len(self.sessions) + 1}"
-        if "log" not in body:
-            asked = self.sessions.setdefault(session, [])
-            before = len(asked)
-            asked.append(body["q"])
-        return web.json_response(
-            {"out": {"text": f"{body['id']}: {before} before", "docs": body.get("docs")}, "sid": session}
-        )
-
-
-CLIENT: dict[str, Any] = {
-    "answer": "out.text",
-    "body": {"q": "{{question}}", "id": "{{conversation.id}}", "log": "{{history}}", "docs": "{{passages}}"},
-}
-SERVER: dict[str, Any] = {
-    "answer": "out.text",
-    "body": {"q": "{{question}}", "id": "{{conversation.id}}", "session": "{{session_id}}"},
-}
-
-
-class TestWithASessionIdFromTheReply(AdapterContract):
-    @pytest.fixture
-    async def adapter(self) -> AsyncIterator[HttpAdapter]:
-        async with answering(Backend().handle) as address:
-            yield HttpAdapter(url=address, session_id="sid", **SERVER)
-
 
 TALK = Conversation(id="c", turns=(), passages=(Passage(id="1", text="One.", title="T"),))
 REQUEST = ChatRequest(question="Q?", history=(Exchange(question="A?", answer="A."),), depth=2)
@@ -86,19 +41,15 @@ async def _ask(replied: Any, **settings: Any) -> tuple[ChatReply, web.Request, s
 
 
 async def test_a_body_keeps_the_types_of_what_is_put_into_it() -> None:
-    backend = Backend()
-    async with answering(backend.handle) as address:
-        reply = await reply_of(HttpAdapter(url=address, passages="out.docs", **CLIENT), REQUEST, TALK)
+    names = {"q": "question", "id": "conversation.id", "log": "history", "docs": "passages"}
+    _, _, body = await _ask({"text": "Yes."}, body={key: f"{{{{{name}}}}}" for key, name in names.items()})
 
-    assert backend.bodies == [
-        {
-            "q": "Q?",
-            "id": "c",
-            "log": [{"question": "A?", "answer": "A."}],
-            "docs": [{"id": "1", "title": "T", "text": "One."}],
-        }
-    ]
-    assert reply.passages == TALK.passages
+    assert json.loads(body) == {
+        "q": "Q?",
+        "id": "c",
+        "log": [{"question": "A?", "answer": "A."}],
+        "docs": [{"id": "1", "title": "T", "text": "One."}],
+    }
 
 
 async def test_a_get_puts_the_question_into_the_address() -> None:
@@ -155,6 +106,8 @@ async def test_other_passages_are_a_bad_reply(found: Any) -> None:
         ({"text": ["Yes."]}, "a list, not a text"),
         ({"text": {"a": 1}}, "an object, not a text"),
         ({"text": True}, "true or false"),
+        ({"text": math.nan}, "nan, which is no number"),
+        ({"text": -math.inf}, "-inf, which is no number"),
         ("Yes.", "nothing"),
     ],
 )
@@ -165,10 +118,11 @@ async def test_an_answer_that_is_not_where_it_should_be_is_a_bad_reply(answer: A
     assert said in str(caught.value)
 
 
-async def test_a_number_is_an_answer() -> None:
-    reply, _, _ = await _ask({"text": 42})
+@pytest.mark.parametrize(("answer", "text"), [(42, "42"), (-0.5, "-0.5"), ("NaN", "NaN")])
+async def test_a_number_is_an_answer_whatever_stands_beside_it(answer: Any, text: str) -> None:
+    reply, _, _ = await _ask({"text": answer, "score": math.nan})
 
-    assert reply.text == "42"
+    assert reply.text == text
 
 
 async def test_a_path_that_fails_on_a_reply_is_a_bad_reply() -> None:

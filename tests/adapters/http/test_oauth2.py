@@ -99,10 +99,7 @@ async def test_the_credentials_can_be_sent_in_the_form() -> None:
         await _ask(adapter)
 
     assert service.asked == [
-        (
-            None,
-            {"grant_type": "client_credentials", "client_id": "bot-12345", "client_secret": SECRET},
-        )
+        (None, {"grant_type": "client_credentials", "client_id": "bot-12345", "client_secret": SECRET})
     ]
 
 
@@ -144,11 +141,11 @@ async def test_a_token_is_renewed_before_it_runs_out(lives_s: Any, renewed_after
 
         await tokens.__aenter__()
         try:
-            seen = [await tokens.authorized(sent)]
+            seen = [await tokens.send_authorized(sent)]
             now = 1000.0 + (renewed_after_s or 1e6) - 0.5
-            seen.append(await tokens.authorized(sent))
+            seen.append(await tokens.send_authorized(sent))
             now += 1.0
-            seen.append(await tokens.authorized(sent))
+            seen.append(await tokens.send_authorized(sent))
         finally:
             await tokens.__aexit__()
 

@@ -14,6 +14,7 @@ from replay.testing import FAIL, HANG, AdapterContract
 from replay_adapters.http.adapter import HttpAdapter
 from tests.adapters.asking import reply_of
 from tests.adapters.servers import answering, cutting, http, playing
+from tests.data_tables import from_table
 
 TEXT = "Schöne 🐈 naïvely 東京."
 
@@ -55,15 +56,7 @@ def _chunked(*parts: bytes, kind: str) -> list[bytes]:
 
 
 @both
-@pytest.mark.parametrize(
-    ("kind", "encoding"),
-    [
-        ("text/plain", "utf-8"),
-        ("text/plain; charset=UTF-8", "utf-8-sig"),
-        ('text/plain; charset="utf-16-le"', "utf-16-le"),
-        ("text/plain; charset=nosuch", "utf-8"),
-    ],
-)
+@from_table
 async def test_a_text_is_read_in_its_encoding(settings: dict[str, Any], kind: str, encoding: str) -> None:
     async with playing(*_chunked(TEXT.encode(encoding), kind=kind)) as address:
         assert (await _asked(address, **settings)).text == TEXT

@@ -128,8 +128,7 @@ async def test_who_asks_for_more_than_the_deadline_is_named_in_the_record() -> N
     async with (
         answering(handler) as address,
         session_of(
-            HttpAdapter(url=f"{address}/jobs", answer="text", poll=Poll(until="done")),
-            EMPTY,
+            HttpAdapter(url=f"{address}/jobs", answer="text", poll=Poll(until="done")), EMPTY
         ) as session,
     ):
         with pytest.raises(AdapterTimeoutError, match="it had asked to be left alone for 86400 s"):

@@ -2,55 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
 from aiohttp import web
 
-from replay import (
-    AdapterRefusedError,
-    AdapterReplyError,
-    ChatReply,
-    Passage,
-)
-from replay.testing import FAIL, HANG, entered
+from replay import AdapterRefusedError, AdapterReplyError, ChatReply, Passage
+from replay.testing import entered
 from replay_adapters.http.rasa import RasaAdapter
 from tests.adapters.asking import EMPTY, FIRST, exchange
-from tests.adapters.servers import answering, running
-
-
-class Rasa:
-    """A tracker for each sender, and the two ways to keep others out (``rasa/server.py``)."""
-
-    def __init__(self, token: str | None = None) -> None:
-        self.token = token
-        self.trackers: dict[str, list[str]] = {}
-        self.bodies: list[dict[str, Any]] = []
-
-    async def webhook(self, request: web.Request) -> web.Response:
-        if self.token not in (None, request.query.get("token")):
-            return web.json_response({"status": "failure", "reason": "NotAuthenticated"}, status=401)
-        body = await request.json()
-        self.bodies.append(body)
-        if body["message"] == HANG:
-            await asyncio.Event().wait()
-        if body["message"] == FAIL:
-            return web.json_response({"status": "failure"}, status=500)
-        tracker = self.trackers.setdefault(body["sender"], [])
-        tracker.append(body["message"])
-        recipient = {"recipient_id": body["sender"]}
-        said = {"text": f"{body['metadata']['id']}: {len(tracker) - 1} before"}
-        return web.json_response([recipient | said, recipient | {"image": "http://h/i.png"}])
-
-    @asynccontextmanager
-    async def running(self) -> AsyncIterator[str]:
-        app = web.Application()
-        app.router.add_post("/webhooks/rest/webhook", self.webhook)
-        async with running(app) as address:
-            yield address
+from tests.adapters.servers import answering
 
 
 async def _ask(replied: Any, **settings: Any) -> tuple[ChatReply, web.Request, Any]:
@@ -88,8 +49,13 @@ async def test_buttons_and_passages_are_taken_where_they_are_wanted() -> None:
 
 
 async def test_each_session_is_a_sender_of_its_own() -> None:
-    rasa = Rasa()
-    async with rasa.running() as address:
+    bodies = []
+
+    async def webhook(request: web.Request) -> web.Response:
+        bodies.append(await request.json())
+        return web.json_response(MESSAGES)
+
+    async with answering(webhook) as address:
         adapter = RasaAdapter(base_url=address, metadata={"id": "x", "docs": "{{passages}}"})
         async with entered(adapter):
             for _ in range(2):
@@ -97,8 +63,10 @@ async def test_each_session_is_a_sender_of_its_own() -> None:
                     await session.ask(FIRST)
                     await session.ask(FIRST)
 
-    assert [len(tracker) for tracker in rasa.trackers.values()] == [2, 2]
-    assert rasa.bodies[0]["metadata"] == {"id": "x", "docs": []}
+    one, again, other, last = (body["sender"] for body in bodies)
+    assert (one, other) == (again, last)
+    assert one != other
+    assert bodies[0]["metadata"] == {"id": "x", "docs": []}
 
 
 async def test_tokens_come_from_the_environment_and_are_shown_nowhere(

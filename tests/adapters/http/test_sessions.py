@@ -215,11 +215,21 @@ async def test_a_session_without_an_id_of_the_system_has_one_of_ours() -> None:
     assert server.got == ["PUT /open", *[f"POST /ask/{ours}"] * 2, f"DELETE /close/{ours}"]
 
 
-async def test_a_session_of_ours_that_was_not_opened_is_not_closed() -> None:
-    server = Server(open=web.Response(status=503))
+async def test_a_session_that_was_not_opened_is_not_closed() -> None:
+    """It is with the first question, whose deadline and retries count for it."""
+    refusing, unasked = Server(open=web.Response(status=503)), Server()
 
-    assert len(await _played(server, session_id=None)) == 1
-    assert server.got == ["POST /open"]
+    assert len(await _played(refusing, session_id=None)) == 1
+    assert await _played(unasked, questions=0) == []
+    assert (refusing.got, unasked.got) == (["POST /open"], [])
+
+
+async def test_a_session_is_closed_after_a_failed_question_too() -> None:
+    server = Server(ask=web.Response(status=422))
+
+    (failed,) = await _played(server)
+    assert isinstance(failed, AdapterRefusedError)
+    assert server.got == ["POST /open", "POST /ask/s1", "DELETE /close/s1"]
 
 
 async def test_ids_in_answers_are_not_the_sessions_that_was_opened() -> None:

@@ -161,6 +161,7 @@ async def test_without_an_end_mark_only_http_can_tell_of_a_cut() -> None:
     ("settings", "parts", "kind", "said"),
     [
         (SSE, [event({"text": ["Yes."]})], AdapterReplyError, 'piece "text" gives something else'),
+        (SSE, [event('{"text": NaN}')], AdapterReplyError, "something else than a text"),
         (SSE, [event({"txt": "Yes."})], AdapterReplyError, "gives no text in any of 1 events"),
         (SSE, [event("oh")], AdapterReplyError, "event 1 of the stream can't be read as JSON"),
         (LINES, [b"<html>\n"], AdapterReplyError, "event 1 of the stream can't be read as JSON"),

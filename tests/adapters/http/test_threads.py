@@ -14,12 +14,10 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from replay import AdapterRefusedError, ChatRequest
 from replay.testing import FAIL, HANG, AdapterContract
 from replay_adapters.http.adapter import HttpAdapter
 from replay_adapters.http.polling import Poll
 from replay_adapters.http.request import SessionRequest
-from tests.adapters.asking import EMPTY, FIRST
 from tests.adapters.servers import event, running, streamed
 
 
@@ -156,27 +154,3 @@ class TestLangGraph(AdapterContract):
     async def adapter(self) -> AsyncIterator[HttpAdapter]:
         async with running(Threads().app("")) as address:
             yield langgraph(address)
-
-
-async def test_a_session_is_opened_once_and_closed_at_its_end() -> None:
-    server = Threads()
-    async with running(server.app("")) as address, langgraph(address) as adapter:
-        async with adapter.session(EMPTY) as session:
-            assert server.opened == 0  # with the first question, whose deadline and retries count for it
-            for before in range(3):
-                assert (await session.ask(FIRST)).text == f"c: {before} before"
-            assert len(server.threads) == 1
-        assert not server.threads
-        async with adapter.session(EMPTY):
-            pass
-    assert server.opened == 1
-
-
-async def test_a_session_is_closed_after_a_failed_question_too() -> None:
-    server = Threads()
-    async with running(server.app("")) as address, langgraph(address) as adapter:
-        async with adapter.session(EMPTY) as session:
-            with pytest.raises(AdapterRefusedError):
-                await session.ask(ChatRequest(question=FAIL, history=(), depth=1))
-            assert server.threads
-        assert not server.threads

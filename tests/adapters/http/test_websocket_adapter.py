@@ -10,16 +10,9 @@ from time import perf_counter
 from typing import Any
 
 import pytest
-from aiohttp import WSMsgType, web
+from aiohttp import web
 
-from replay import (
-    AdapterReplyError,
-    ChatReply,
-    ChatRequest,
-    Conversation,
-    Exchange,
-    Passage,
-)
+from replay import AdapterReplyError, ChatReply, ChatRequest, Conversation, Exchange, Passage
 from replay.testing import FAIL, HANG, AdapterContract, entered
 from replay_adapters.chat.streamed_answer import token_gaps_100us
 from replay_adapters.http.websocket import WebSocketAdapter
@@ -183,7 +176,9 @@ async def test_a_second_answer_is_not_that_to_the_next_question(when: str) -> No
         await sent.wait()
         if when == "read":
             await others_first()
-        with pytest.raises(AdapterReplyError, match=r'after its last answer .* "another"') as caught:
+        with pytest.raises(
+            AdapterReplyError, match=r'after its last answer .* "another".*set until'
+        ) as caught:
             await session.ask(REQUEST)
 
     assert not caught.value.reached
@@ -310,32 +305,10 @@ async def test_an_endless_answer_is_given_up() -> None:
     async def chat(socket: web.WebSocketResponse) -> None:
         await socket.receive()
         while not socket.closed:
-            await socket.send_json({"text": "x" * 1000})
+            await socket.send_json({"text": "x" * 20_000})
 
     with pytest.raises(AdapterReplyError, match="for one answer"):
         await _ask(chat, until="done", max_reply_bytes=100_000)
-
-
-async def test_more_after_a_complete_answer_is_not_taken_for_the_next_one() -> None:
-    more = asyncio.Event()
-
-    async def chat(socket: web.WebSocketResponse) -> None:
-        await socket.receive()
-        await socket.send_json({"text": "Yes."})
-        await socket.send_json({"text": "And no."})
-        await socket.ping()
-        assert (await socket.receive()).type is WSMsgType.PONG  # so both frames were read
-        more.set()
-        await socket.receive()
-
-    async with (
-        chatting(chat, autoping=False) as url,
-        session_of(WebSocketAdapter(url=url, send={}, answer="text", history="server"), TALK) as session,
-    ):
-        assert (await session.ask(REQUEST)).text == "Yes."
-        await more.wait()
-        with pytest.raises(AdapterReplyError, match=r"And no\..*set until"):
-            await session.ask(REQUEST)
 
 
 def test_the_gaps_between_pieces_add_up_to_the_time_from_the_first_to_the_last() -> None:

@@ -29,7 +29,7 @@ TALK = Conversation(id="c", turns=(), passages=(Passage(id="1", text="One.", tit
 REQUEST = ChatRequest(question="Q?", history=(Exchange(question="A?", answer="A."),), depth=2)
 
 PREAMBLE = r"""
-import json, os, signal, subprocess, sys, time
+import json, os, signal, sys, time
 def say(**value):
     os.write(1, json.dumps(value).encode() + b"\n")  # in one go, whatever other threads print
 def asked():
@@ -187,12 +187,12 @@ async def test_stderr_is_kept_short_and_keys_in_it_are_hidden(
 ) -> None:
     monkeypatch.setenv("BOT_API_KEY", "sk-very-secret")
     program = """
-for n in range(100_000): print("noise", n, file=sys.stderr)
+for n in range(10_000): print("noise", n, file=sys.stderr)
 print("bad key:", os.environ["BOT_API_KEY"], file=sys.stderr)
 sys.exit(1)
 """
     async with _asking(tmp_path, program) as session:
-        with pytest.raises(AdapterConnectionError, match=r"noise 99999 \| bad key: \*\*\*") as caught:
+        with pytest.raises(AdapterConnectionError, match=r"noise 9999 \| bad key: \*\*\*") as caught:
             await session.ask(REQUEST)
 
     assert len(str(caught.value)) < 500
@@ -204,16 +204,6 @@ async def test_a_line_that_is_of_no_use_is_a_bad_reply(
 ) -> None:
     async with _asking(tmp_path, f"for _ in asked(): {printed}; sys.stdout.flush()", **settings) as session:
         with pytest.raises(AdapterReplyError, match=said) as caught:
-            await session.ask(REQUEST)
-
-    assert not caught.value.retryable
-
-
-async def test_a_line_that_nobody_asked_for_is_not_taken_for_an_answer(tmp_path: Path) -> None:
-    program = """for _ in asked(): os.write(1, b'{"answer": "Yes."}\\n{"answer": "And no."}\\n')"""
-    async with _asking(tmp_path, program) as session:
-        assert (await session.ask(REQUEST)).text == "Yes."
-        with pytest.raises(AdapterReplyError, match=r"And no.*exactly one JSON line for each") as caught:
             await session.ask(REQUEST)
 
     assert not caught.value.retryable
@@ -301,8 +291,11 @@ for body in asked():
         assert (await session.ask(REQUEST)).text == "one"
         (tmp_path / "read").touch()
         until((tmp_path / "done").exists)  # without letting the event loop read it
-        with pytest.raises(AdapterReplyError, match=r'printed a line without having been .*"another"'):
+        said = r'printed a line without having been .*"another".*exactly one JSON line for each'
+        with pytest.raises(AdapterReplyError, match=said) as caught:
             await session.ask(REQUEST)
+
+    assert not caught.value.retryable
 
 
 async def test_a_line_that_is_left_over_is_told_in_the_log(

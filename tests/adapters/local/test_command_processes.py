@@ -12,11 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from replay import (
-    AdapterConnectionError,
-)
+from replay import AdapterConnectionError
 from replay.testing import entered
 from replay_adapters.local.command import CommandAdapter
+from replay_adapters.local.command_process import spawn
 from tests.adapters.local.test_command import REQUEST, TALK, _adapter, _asking
 from tests.waiting import PATIENCE_S, others_first, until, until_async
 
@@ -30,6 +29,7 @@ def _alive(pid: int) -> bool:
 
 
 STUBBORN = """
+import subprocess
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
 child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(3600)"])
 for _ in asked():
@@ -160,3 +160,29 @@ def test_it_names_the_program_that_it_runs(tmp_path: Path) -> None:
     adapter = _adapter(tmp_path, "", command=("python", "bot.py", "a b"))
 
     assert adapter.local_code == "python bot.py 'a b'"
+
+
+def _arguments() -> bytes:
+    """Those of all processes here, which every user can read."""
+    found = b""
+    for process in Path("/proc").iterdir():
+        if process.name.isdecimal():
+            try:
+                found += (process / "cmdline").read_bytes()
+            except OSError:
+                continue
+    return found
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="arguments are read from /proc")
+async def test_no_variable_stands_in_anybodys_arguments(tmp_path: Path) -> None:
+    """A shell drops variables whose names it could not write, so these take another way."""
+    environment = {**os.environ, "odd.name": "drawn-9Zq4Kb7"}
+    program = [sys.executable, "-c", "import os; print(os.environ['odd.name'], flush=True); input()"]
+    process, held = await spawn(program, tmp_path, environment, 65_536)
+    with held:
+        assert process.stdout is not None
+        assert await process.stdout.readline() == b"drawn-9Zq4Kb7\n"
+        await until_async(lambda: b"drawn-9Zq4Kb7" not in _arguments())
+        assert b"read -r _ <&3" in _arguments()
+    assert await process.wait() == -9

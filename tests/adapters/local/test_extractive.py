@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from time import process_time
 from typing import Any
 
@@ -37,10 +35,7 @@ def _talk(*texts: str) -> Conversation:
 
 
 async def _ask(
-    question: str,
-    *history: tuple[str, str],
-    talk: Conversation | None = None,
-    **options: Any,
+    question: str, *history: tuple[str, str], talk: Conversation | None = None, **options: Any
 ) -> ChatReply:
     exchanges = tuple(Exchange(question=asked, answer=answer) for asked, answer in history)
     async with ExtractiveAdapter(**options).session(talk or _talk(*TEXTS)) as session:
@@ -183,24 +178,22 @@ _BREAKS = ("it\n", "\n\n", "\r\n\r\n", "\t")
 _WORDS = st.sampled_from(("harbour", "Harbour.", "opened", "town;", "1987", ".", "!", "“so”", *_BREAKS))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.lists(st.lists(_WORDS, max_size=25).map(" ".join), max_size=5))
 def test_passages_joined_by_blank_lines_give_the_same_answers(texts: list[str]) -> None:
     """A prompt is one text; whoever serves this system must not answer differently for that."""
     assert _played(_talk(*texts), QUESTIONS) == _played(_talk("\n\n".join(texts)), QUESTIONS)
 
 
-def test_the_answers_do_not_depend_on_the_hash_seed() -> None:
-    program = (
-        "from tests.adapters.local.test_extractive import QUESTIONS, TEXTS, _played, _talk\n"
-        "print(_played(_talk(*TEXTS), QUESTIONS))"
-    )
-    environment = {"PYTHONHASHSEED": "1", "PYTHONPATH": "."}
-    done = subprocess.run(
-        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
-    )
-
-    assert done.stdout == f"{_played(_talk(*TEXTS), QUESTIONS)}\n"
+def test_the_answers_are_always_the_same() -> None:
+    """Whatever this process's hash seed is."""
+    assert _played(_talk(*TEXTS), QUESTIONS) == [
+        "Mira Okafor was born in Port Ellis.",
+        "She recorded Stone Garden in 1987.",
+        "The harbour opened in 1952.",
+        "It was paid for by the fishing guild.",
+        "Critics praised the album.",
+    ]
 
 
 async def test_an_ask_takes_less_than_a_millisecond() -> None:
@@ -239,9 +232,11 @@ def test_sentences_are_cut_and_straightened() -> None:
 
 
 @from_table
-def test_sentences_are_those_of_a_tokenizer_that_knows_english(sentences: list[str]) -> None:
+def test_sentences_are_those_of_a_tokenizer_that_knows_english(sentences: list[str], long: bool) -> None:
     text = " ".join(sentences).replace("end. Then", "end.Then")
     assert split_sentences(text) == sentences
+    if not long:
+        return  # what it says stands in the table, and to load it takes a second
 
     spacy = pytest.importorskip("spacy")
     pipeline = spacy.blank("en")

@@ -9,22 +9,10 @@ from typing import Any
 
 import pytest
 
-from replay import (
-    CANNOT_ANSWER,
-    AdapterError,
-    AdapterReplyError,
-    ChatRequest,
-    Conversation,
-    Passage,
-    Turn,
-)
+from replay import CANNOT_ANSWER, AdapterError, AdapterReplyError, ChatRequest, Conversation, Passage, Turn
 from replay.core.settings.plugins import build
 from replay.testing import AdapterContract
-from replay_adapters.local.scripted import (
-    ScriptedAdapter,
-    ScriptedAnswer,
-    ScriptedFault,
-)
+from replay_adapters.local.scripted import ScriptedAdapter, ScriptedAnswer, ScriptedFault
 from tests.data_tables import from_table
 
 HARBOURS = {f"harbour-{n}": [f"harbour-{n}!"] * 3 for n in range(1, 21)}
@@ -58,11 +46,7 @@ class TestWithFaults(AdapterContract):
 
 
 GOLD = Conversation(
-    id="c",
-    turns=(
-        Turn(id="1", question="A?", gold_answers=("A.", "Other.")),
-        Turn(id="2", question="B?"),
-    ),
+    id="c", turns=(Turn(id="1", question="A?", gold_answers=("A.", "Other.")), Turn(id="2", question="B?"))
 )
 
 
@@ -129,13 +113,6 @@ async def test_a_fault_strikes_where_all_its_conditions_hold(fault: dict[str, An
     for _ in range(2):  # each session counts anew
         answers = await _answers(adapter, 1, 1, 2, 2, 3)
         assert " ".join(answers).replace("refused", "x") == expected
-
-
-async def test_a_hanging_ask_ends_with_the_callers_deadline() -> None:
-    async with ScriptedAdapter(faults=[ScriptedFault(kind="hang")]).session(GOLD) as session:
-        with pytest.raises(TimeoutError):
-            async with asyncio.timeout(0.005):
-                await session.ask(_at(1))
 
 
 async def test_delays_depend_on_the_seed_and_the_turn_alone(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,7 @@ import pytest
 from replay.core.errors import PluginError, PluginNotFoundError, ResolverError, ScenarioError
 from replay.core.settings.plugin_bugs import signature_of
 from replay.core.settings.plugins import KINDS, available, build, load, load_object
-from replay_adapters.local.python import ARGUMENTS, _accepted
+from replay_adapters.local.python import ARGUMENTS, _accepted_names
 from tests.data_tables import from_table
 
 pytestmark = pytest.mark.usefixtures("code_runs")
@@ -151,7 +151,7 @@ def test_an_annotation_of_what_is_not_there_hides_no_parameter() -> None:
     exec(compile(LAZY, "mine.py", "exec", dont_inherit=True), names)
 
     assert list(signature_of(names["answer"]).parameters) == ["question", "more"]
-    assert _accepted(names["answer"], ARGUMENTS, "mine.py:answer") == ("question",)
+    assert _accepted_names(names["answer"], ARGUMENTS, "mine.py:answer") == ("question",)
 
 
 def test_a_signature_has_the_parameters() -> None:

@@ -17,7 +17,7 @@ from replay.coreference.reading.decisions import (
     apart,
     edit_features,
     evidence,
-    lost,
+    lost_share,
     probability_of_drift,
     shares_of,
     verdict_features,
@@ -54,7 +54,7 @@ SAID = words_of(document("Who?", "Was it Ann?", "Bob Ray left.", title="Moon"))
 
 @from_table
 def test_lost_is_what_the_own_history_does_not_say(gold, share):
-    assert lost(reading(*gold), SAID) == pytest.approx(share)
+    assert lost_share(reading(*gold), SAID) == pytest.approx(share)
 
 
 @from_table
@@ -69,7 +69,7 @@ distributions = st.lists(
 
 @given(distributions, distributions)
 def test_both_are_shares_and_a_reading_is_not_apart_from_itself(gold, own):
-    assert 0 <= lost(reading(*gold), SAID) <= 1 + 1e-9
+    assert 0 <= lost_share(reading(*gold), SAID) <= 1 + 1e-9
     assert 0 <= apart(reading(*gold), reading(*own)) <= 1
     assert apart(reading(*gold), reading(*gold)) == 0
     assert apart(reading(*gold), reading(*own)) == pytest.approx(apart(reading(*own), reading(*gold)))

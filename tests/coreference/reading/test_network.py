@@ -39,7 +39,7 @@ def test_what_was_run_before_changes_no_output():
 
 
 def test_every_token_has_a_number_that_the_network_knows():
-    shipped = network.loaded(WEIGHTS)
+    shipped = network.load_network(WEIGHTS)
     last = max(shipped.pieces.vocabulary, key=lambda piece: shipped.pieces.vocabulary[piece])
     sequence = sequence_of(shipped.pieces, SINGER)
     sequence.ids[1] = shipped.pieces.vocabulary[last]
@@ -49,7 +49,7 @@ def test_every_token_has_a_number_that_the_network_knows():
 
 def test_a_missing_onnx_runtime_is_a_resolvers_error(monkeypatch):
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
-    network.loaded.cache_clear()
+    network.load_network.cache_clear()
 
     with pytest.raises(ResolverError, match="needs ONNX Runtime, which can't be loaded here") as raised:
         EmbeddedResolver().read([SINGER])
@@ -71,4 +71,4 @@ def test_other_weights_can_be_used_for_a_while(tmp_path, in_use):
     network.use(tmp_path / "other")
 
     assert network.folder_in_use() == tmp_path / "other"
-    assert network.current() is network.loaded(tmp_path / "other") is not network.loaded(WEIGHTS)
+    assert network.current() is network.load_network(tmp_path / "other") is not network.load_network(WEIGHTS)

@@ -13,7 +13,7 @@ from replay.coreference.reading.rewriting import (
     MAX_INSERTED_WORDS,
     MIN_PROBABILITY,
     at_sentence_start,
-    capitalized,
+    capitalize,
     certainty,
     in_place,
     is_plural_name,
@@ -258,4 +258,4 @@ def test_a_sentence_starts_at_the_text_and_behind_a_stop():
 
 
 def test_only_the_first_letter_becomes_a_capital():
-    assert [capitalized(text) for text in ("the BBC", "", "élan")] == ["The BBC", "", "Élan"]
+    assert [capitalize(text) for text in ("the BBC", "", "élan")] == ["The BBC", "", "Élan"]

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, strategies as st
 
 from replay.coreference.reading.words import (
-    capped,
     comparable_words,
     content_words,
+    cut_sentence,
     is_clause,
     normal_form,
     sentences,
@@ -139,12 +139,12 @@ def test_an_abbreviation_ends_no_sentence():
 
 @from_table
 def test_a_cut_sentence_ends_where_a_clause_does(text, kept):
-    assert capped(text, 9) == kept
+    assert cut_sentence(text, 9) == kept
 
 
 @given(st.text(max_size=200), st.integers(1, 20))
 def test_never_longer_than_asked_for(text, most):
-    assert len(capped(text, most).split()) <= most
+    assert len(cut_sentence(text, most).split()) <= most
 
 
 @pytest.mark.parametrize(
@@ -192,4 +192,4 @@ def test_no_text_has_no_sentence():
     ],
 )
 def test_a_sentence_of_nine_words_is_short_enough(text, kept):
-    assert capped(text, 9) == kept
+    assert cut_sentence(text, 9) == kept

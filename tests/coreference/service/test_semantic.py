@@ -56,7 +56,7 @@ def test_a_cosine_does_not_depend_on_what_is_asked_beside_it():
     encoder = SemanticEncoder()
     pairs = [(BOAT, BANK), (BOAT, f"{SHIP} {BANK} {BANK}"), (BANK, SHIP)]
     together = similarities(encoder, pairs)
-    semantic._encoded.cache_clear()
+    semantic._encode.cache_clear()
     assert [similarities(encoder, [pair])[0] for pair in reversed(pairs)] == together[::-1]
 
 

@@ -29,7 +29,7 @@ from replay.coreference.training.network import (  # noqa: E402
     loss_of,
 )
 from replay.coreference.training.train import (  # noqa: E402
-    begun,
+    begin_network,
     course,
     fit_logistic,
     in_foreign_histories,
@@ -185,7 +185,7 @@ def test_what_is_exported_says_what_torch_says(exported, trained):
 def test_what_was_exported_can_be_trained_further(trained, tmp_path):
     export(trained, tmp_path / "reader.onnx")
     (tmp_path / "vocabulary.txt").write_text("ann\n", "utf-8")
-    network = begun(tmp_path / "out", tmp_path, layers=6, is_pretrained=True)
+    network = begin_network(tmp_path / "out", tmp_path, layers=6, is_pretrained=True)
 
     assert (tmp_path / "out" / "vocabulary.txt").read_text("utf-8") == "ann\n"
     assert len(network.layers) == 1

@@ -312,13 +312,8 @@ def test_tallied_turns_give_the_same_numbers_within_the_stated_error(tmp_path, k
 
 
 def test_skipped_turns_are_no_asks(tmp_path):
-    data = {
-        "turns": 5,
-        "outcomes": {"answered": 2, "skipped": 3},
-        "latency": None,
-        "response": None,
-        "ttft": None,
-    }
+    nothing = dict.fromkeys(("latency", "response", "ttft"))
+    data = {"turns": 5, "outcomes": {"answered": 2, "skipped": 3}, **nothing}
     found = summarised(tmp_path, [ask(0.5)], tallies=[StoredTally(0, "s", "pred", 1, data)])
     assert found.levels[0].total.turns == 3
 

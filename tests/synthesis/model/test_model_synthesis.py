@@ -8,11 +8,7 @@ import pytest
 
 from replay.core.conversation import CANNOT_ANSWER
 from replay.core.errors import InputError, RunStoppedError
-from replay.synthesis.model.synthesize import (
-    ModelSettings,
-    estimate_model_synthesis,
-    synthesize_with_model,
-)
+from replay.synthesis.model.synthesize import ModelSettings, estimate_model_synthesis, synthesize_with_model
 from replay.synthesis.synthesis_settings import Shares
 from tests.synthesis.model.model_server import SENTENCES, model_server, write_documents
 
@@ -68,12 +64,8 @@ BAD_STUDENT = [
     ("I'm sorry, I can't help with that.", "the reply holds no JSON object"),
     ('{"question": "Who is it?", "standalone": "Who', "Unterminated string"),
     ('{"question": "Who?"}', 'the object has no text "standalone"'),
-    ('{"question": "a", "standalone": 3}', 'the object has no text "standalone"'),
     ('{"question": "When did it open?", "standalone": "When did it open?"}', 'the standalone form says "it"'),
     ('{"question": "Who?", "standalone": "Who built the park?"}', "the first question has nothing to"),
-    ('{"question": "The park", "standalone": "The park"}', "the standalone form ends without"),
-    ('{"question": "", "standalone": "Who built the park?"}', "the question is empty"),
-    ('{"question": "Can I help? As an AI, no", "standalone": "Can I help?"}', "the question refuses"),
 ]  # fmt: skip
 
 
