@@ -2,7 +2,9 @@
 Tables of examples that lie beside the tests: ``tables.toml`` in each room's folder.
 
 A test's table is named for its file and for the test. It has the names of the test's arguments, and a row for
-        [_made(value, arrays.get(name, ""), table.get("none")) for name, value in zip_longest(names, row)]
+each example; what a row lacks at its end is None, and so is the text that ``none`` names. What TOML has as an
+array is a list, but for those arguments that ``arrays`` names: a letter for each depth, "t" for a tuple and
+"l" for a list.
 """
 
 from __future__ import annotations
@@ -27,14 +29,7 @@ def from_table(test: T) -> T:
     table = _tables(room)[file.stem.removeprefix("test_")][test.__name__.removeprefix("test_")]
     names, arrays = table["arguments"], table.get("arrays", {})
     rows = [
-<<<<<<< HEAD
-        [_made(value, arrays.get(name, "")) for name, value in zip_longest(names, row)]
-=======
-        [
-            _made(value, arrays.get(name, ""), table.get("none"))
-            for name, value in zip(names, row, strict=True)
-        ]
->>>>>>> 731d7854eb3282611916255ee7536cffd1aeeff3
+        [_made(value, arrays.get(name, ""), table.get("none")) for name, value in zip_longest(names, row)]
         for row in table["rows"]
     ]
     return pytest.mark.parametrize(names, rows)(test)

@@ -49,7 +49,7 @@ def status(path: StudyArgument = Path(), db: DbOption = None, as_json: JsonOptio
 
     file, store = open_study(find_study(path, db).database)
     with closing(store):
-        state, seen, now = store.state(), store.seen(), store.now()
+        state, seen, now = store.state(), store.last_seen(), store.now()
         phase = "pilot, " * is_pilot(file, store) + phase_of(store)
     overview = overview_of(file, state, seen)
     if as_json:

@@ -58,8 +58,8 @@ def log_run(run: Run | str | Path, *, resamples: int = 1000) -> str:
     signatures = {**report.signatures, **{name: one.signature for name, one in report.table.columns.items()}}
     with closing(RunReader(run.folder)) as store:
         tags = {
-            RUN: f"{scenario.name} {store.needed('begun')}",
-            "convreplay.version": store.needed("version"),
+            RUN: f"{scenario.name} {store.required_fact('begun')}",
+            "convreplay.version": store.required_fact("version"),
         }
     tags |= {f"signature.{_name(name)}": text for name, text in signatures.items()}
     known = next(_runs(f"tags.`{RUN}` = '{tags[RUN]}'"), None)

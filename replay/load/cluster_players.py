@@ -51,7 +51,7 @@ class ClusterLevelPlayer:
         self._inputs = inputs
         self._store = store
         self._job = WorkerJob.of(
-            inputs.assembly.file, run=store.needed("id"), start=start, started_at=started_at
+            inputs.assembly.file, run=store.required_fact("id"), start=start, started_at=started_at
         )
         self._receiver = RecordReceiver(inputs.assembly, store, self._keep_rows, self._count)
         self._generators: list[RemoteGenerator] = []

@@ -247,7 +247,7 @@ class WorkerLevelPlayer:
             WorkerJob.of,
             inputs.assembly.file,
             run_folder=str(store.folder.resolve()),
-            run=store.needed("id"),
+            run=store.required_fact("id"),
             start=start,
             started_at=started_at,
             workers=workers,

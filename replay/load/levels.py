@@ -202,7 +202,9 @@ async def play_under_load(assembly: Assembly, store: RunStore, observer: object 
     elif workers > 1:
         player = WorkerLevelPlayer(inputs, store, workers=workers, start=start, started_at=started_at)
     else:
-        player = LocalLevelPlayer(inputs, store, start=start, started_at=started_at, run=store.needed("id"))
+        player = LocalLevelPlayer(
+            inputs, store, start=start, started_at=started_at, run=store.required_fact("id")
+        )
     watching = observer if isinstance(observer, LoadObserver) else None
     try:
         async with player.open():

@@ -73,7 +73,7 @@ def _section(
 
 def _every_table(summary: LoadSummary, bars: bool) -> Iterator[ReportSection]:
     levels, series = summary.levels, summary.series
-    if any(level.total.answered for level in levels):
+    if any(level.total.answered_turns for level in levels):
         yield _section("Durations of answers", lambda _: load_tables.duration_columns(levels))
     if summary.score_units and any(level.groups for level in levels):
         yield _scores(summary)
@@ -108,7 +108,7 @@ def _brief_notes(summary: LoadSummary) -> ReportSection:
     levels = summary.levels
     who: dict[str, list[str]] = {}
     for level in levels:
-        few = few_answers(level.total.answered)
+        few = few_answers(level.total.answered_turns)
         for warning in level.warnings:
             if warning != few:
                 who.setdefault(warning, []).append(level.played.name)
@@ -137,10 +137,10 @@ def _missed_goals(levels: Sequence[LevelSummary]) -> list[str]:
 
 def _few_answers(levels: Sequence[LevelSummary]) -> list[str]:
     """Return one sentence for all levels whose 99th percentile says little."""
-    few = [level for level in levels if few_answers(level.total.answered)]
+    few = [level for level in levels if few_answers(level.total.answered_turns)]
     if not few:
         return []
-    who = ", ".join(f"{level.played.name} ({level.total.answered:,})" for level in few)
+    who = ", ".join(f"{level.played.name} ({level.total.answered_turns:,})" for level in few)
     return [
         f"p99 means something from {asks_needed(0.99):,} answers on, p95 from {asks_needed(0.95):,}; fewer "
         f"have {who}."

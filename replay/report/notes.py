@@ -38,13 +38,13 @@ def notes(report: Report) -> list[str]:
     table = report.table
     facts: list[Callable[[GroupTable], Iterable[str]]] = [
         _failures,
-        _skipped,
+        _skipped_turns,
         _not_found,
         _rewrite_failed,
         _not_judged,
-        _shortened,
-        _unreached,
-        _unscored,
+        _shortened_questions,
+        _unreached_turns,
+        _unscored_turns,
         _without_interval,
         _few_conversations,
     ]
@@ -72,10 +72,10 @@ def _names(groups: list[GroupTable], table: DepthTable) -> str:
 
 def _failures(group: GroupTable) -> Iterable[str]:
     if group.total.failed:
-        yield f"{count_text(group.total.failed, 'turn')} failed ({_listed(group.total.failures)})."
+        yield f"{count_text(group.total.failed, 'turn')} failed ({_list_reasons(group.total.failures)})."
 
 
-def _skipped(group: GroupTable) -> Iterable[str]:
+def _skipped_turns(group: GroupTable) -> Iterable[str]:
     if group.total.skipped:
         turns = count_text(group.total.skipped, "turn")
         yield f"{turns} filtered out: the question was invalid and was not asked."
@@ -96,22 +96,22 @@ def _rewrite_failed(group: GroupTable) -> Iterable[str]:
 def _not_judged(group: GroupTable) -> Iterable[str]:
     if count := group.total.not_judged:
         reasons = {why.removeprefix("the question is "): n for why, n in group.total.unjudged.items()}
-        yield f"{count_text(count, 'question')} not judged: {_listed(reasons)}."
+        yield f"{count_text(count, 'question')} not judged: {_list_reasons(reasons)}."
 
 
-def _shortened(group: GroupTable) -> Iterable[str]:
+def _shortened_questions(group: GroupTable) -> Iterable[str]:
     if count := group.total.shortened:
         questions = count_text(count, "question")
         yield f"{questions} judged after texts too long to be read whole; beginnings and ends were read."
 
 
-def _unreached(group: GroupTable) -> Iterable[str]:
+def _unreached_turns(group: GroupTable) -> Iterable[str]:
     if group.total.unreached:
         turns = count_text(group.total.unreached, "turn")
         yield f"{turns} never asked: the conversation or the run stopped before."
 
 
-def _unscored(group: GroupTable) -> Iterable[str]:
+def _unscored_turns(group: GroupTable) -> Iterable[str]:
     by_reasons: dict[tuple[tuple[str, int], ...], list[str]] = {}
     for name, score in group.total.scores.items():
         # That most turns have no check is nothing to know before believing a number.
@@ -120,7 +120,7 @@ def _unscored(group: GroupTable) -> Iterable[str]:
     for reasons, names in by_reasons.items():
         if reasons:
             count = sum(times for _, times in reasons)
-            yield f"{count_text(count, 'turn')} without {', '.join(names)} ({_listed(dict(reasons))})."
+            yield f"{count_text(count, 'turn')} without {', '.join(names)} ({_list_reasons(dict(reasons))})."
 
 
 def _without_interval(group: GroupTable) -> Iterable[str]:
@@ -167,7 +167,7 @@ def _milliseconds(duration_s: float) -> str:
     return f"{1000 * duration_s:.3g} ms"
 
 
-def _listed(counts: Mapping[str, int]) -> str:
+def _list_reasons(counts: Mapping[str, int]) -> str:
     if len(counts) == 1:
         return next(iter(counts))
     return ", ".join(f"{times:,} {what}" for what, times in Counter(counts).most_common())

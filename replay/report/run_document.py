@@ -208,7 +208,7 @@ def _repeats(repeats: RepeatNumbers) -> Iterator[ReportSection]:
 def _people(people: HumanScores) -> Iterator[ReportSection]:
     raters = count_text(people.raters, "rater")
     yield ReportSection(name="people", title=("People: ", raters, ', study "', Name(people.study), '"'))
-    for table in people.shown:
+    for table in people.all_tables:
         yield study_section(table)
 
 

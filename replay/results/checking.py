@@ -133,7 +133,7 @@ def _looked_at(
         found = CheckOutcome(passed=None, reason=why_not)
         if why_not is None:
             looks = CheckInput(records=answered, at_end=at_end, position=position, verdicts=verdicts)
-            found = _found(one, looks)
+            found = _outcome_of_check(one, looks)
             if found.lacking and len(answered) < len(seen):
                 found = CheckOutcome(passed=None, reason=SKIPPED, evidence=found.evidence)
         yield CheckResult(
@@ -152,7 +152,7 @@ def _looked_at(
         )
 
 
-def _found(expected: Expectation, seen: CheckInput) -> CheckOutcome:
+def _outcome_of_check(expected: Expectation, seen: CheckInput) -> CheckOutcome:
     """Return the outcome of one check; an error in it becomes its outcome, so that other checks still run."""
     try:
         return check_of(expected).look(seen)

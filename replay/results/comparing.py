@@ -122,7 +122,7 @@ def compare(
     scores = [name for name in gated if name not in (ANY, CHECKS)]
     named = list(dict.fromkeys([*_names(metrics), *(scores if ANY not in gated else ())]))
     found = [
-        _with_operational(_scored(run), ["errors", *named] if gated else named)
+        _with_operational(_scored_run(run), ["errors", *named] if gated else named)
         for run in ([first] if second is None else [first, second])
     ]
     one, other = found[0], found[-1]
@@ -152,7 +152,7 @@ def _names(given: str | Sequence[str]) -> list[str]:
     return [given] if isinstance(given, str) else list(given)
 
 
-def _scored(run: Run | str | Path) -> ScoredRun:
+def _scored_run(run: Run | str | Path) -> ScoredRun:
     run = run if isinstance(run, Run) else Run(run)
     return run.scored_run(str(run.folder))
 
@@ -204,7 +204,7 @@ def check_assertions(run: Run) -> list[AssertionResult]:
         return []
     groups = _groups(scenario)
     try:
-        scored = _measured(run)
+        scored = _measured_run(run)
     except RunError as error:
         findings = tuple(Finding(group=group, holds=False, reason=str(error)) for group in groups)
         return [AssertionResult(assertion=one, findings=findings) for one in scenario.assertions]
@@ -212,7 +212,7 @@ def check_assertions(run: Run) -> list[AssertionResult]:
         scored,
         scenario.assertions,
         groups=groups,
-        baseline=lambda folder: _measured(Run(file.folder / folder)),
+        baseline=lambda folder: _measured_run(Run(file.folder / folder)),
         sampling=Sampling(seed=scenario.seed),
     )
 
@@ -221,7 +221,7 @@ def _groups(scenario: Scenario) -> list[Group]:
     return groups_in_order(Group(s.name, p.label) for s in scenario.systems for p in scenario.policies)
 
 
-def _measured(run: Run) -> ScoredRun:
+def _measured_run(run: Run) -> ScoredRun:
     """
     Raises:
         RunError: a load run has more turns than it kept.

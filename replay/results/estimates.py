@@ -45,7 +45,7 @@ def estimate_resolver(assembly: Assembly) -> CostEstimate | None:
         for depth in conversation.asked_depths:
             whole = recorded_document(conversation, depth, window=drift.window, background=drift.background)
             (recorded,) = fit_histories([whole], resolver.history_characters)
-            count.compared(recorded, comparing)
+            count.add_comparisons(recorded, comparing)
             if reads:
                 count.read(recorded)
     prices = resolver.model.prices
@@ -90,7 +90,7 @@ class _Count:
         self._seen: set[bytes] = set()
         self.settled = self.asks = self.cached = self.prompt_tokens = 0
 
-    def compared(self, recorded: Document, times: int) -> None:
+    def add_comparisons(self, recorded: Document, times: int) -> None:
         """Count that *recorded* is compared with *times* histories of systems."""
         if recorded.turns:
             self._ask(self._resolver.question(recorded, recorded), times)

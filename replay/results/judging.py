@@ -201,8 +201,8 @@ async def _judge_into(
     earlier = judged.get(panel.name)
     anew = earlier is not None
 
-    def counted() -> list[JudgeSummary]:
-        judged[panel.name] = _judged(panel, tally, values, _flags(flagged))
+    def update_summaries() -> list[JudgeSummary]:
+        judged[panel.name] = _judge_summary(panel, tally, values, _flags(flagged))
         return list(judged.values())
 
     def keep(verdict: Verdict) -> None:
@@ -215,7 +215,7 @@ async def _judge_into(
     if anew:
         store.begin_staging()
     else:
-        store.set_fact(JUDGED, counted())
+        store.set_fact(JUDGED, update_summaries())
     for verdict in settled:
         _add_scores(store, panel, verdict, anew=anew)
     try:
@@ -228,11 +228,11 @@ async def _judge_into(
         )
     finally:
         if not anew:
-            store.set_fact(JUDGED, counted())
+            store.set_fact(JUDGED, update_summaries())
     event = "judged", {"judge": panel.name, "signature": panel.signature, "tally": tally}
     if earlier:
         columns = {**earlier.units, **panel.columns}
-        store.publish_staged(columns, judge=panel.name, facts={JUDGED: counted()}, event=event)
+        store.publish_staged(columns, judge=panel.name, facts={JUDGED: update_summaries()}, event=event)
     else:
         store.add_event(*event)
 
@@ -250,7 +250,7 @@ def _flags(flagged: Mapping[int, Verdict]) -> dict[str, FlagCount]:
     return flags
 
 
-def _judged(
+def _judge_summary(
     panel: Panel,
     tally: AskTally,
     values: Sequence[Sequence[Mapping[str, Value]]],

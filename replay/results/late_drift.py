@@ -129,7 +129,7 @@ class LateDrift:
         """
         if self.policies:
             await self._store.flush()
-            drawn, of = await in_thread(self._drawn, size, seed)
+            drawn, of = await in_thread(self._draw_turns, size, seed)
             self._store.set_fact(SAMPLE, {"turns": len(drawn), "of": of})
             depths: dict[PlayLocation, list[int]] = {}
             for place, depth, has_drift in drawn:
@@ -137,7 +137,7 @@ class LateDrift:
                     depths.setdefault(place, []).append(depth)
             await self._detect_all(depths)
 
-    def _drawn(self, size: int | None, seed: int) -> tuple[list[tuple[PlayLocation, int, bool]], int]:
+    def _draw_turns(self, size: int | None, seed: int) -> tuple[list[tuple[PlayLocation, int, bool]], int]:
         """Return the turns that are drawn, each with whether it has a verdict, and of how many."""
         of = sum(turns for turns, _ in count_turns(self._store, list(self.policies)).values())
         turns = turns_under(self._store, list(self.policies))

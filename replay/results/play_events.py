@@ -162,7 +162,7 @@ class PlayedVersion(msgspec.Struct, frozen=True, kw_only=True):
 
 def played_by(store: RunStore) -> list[PlayedVersion]:
     """Return the program versions that asked turns of the run in *store*, oldest first."""
-    first = {"version": store.needed("version"), "policies": store.needed("policies")}
+    first = {"version": store.required_fact("version"), "policies": store.required_fact("policies")}
     return [convert_to(one, PlayedVersion) for one in (first, *store.events(_OTHER))]
 
 

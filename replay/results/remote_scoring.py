@@ -48,7 +48,7 @@ class RemoteScoring:
             any(isinstance(one, CorpusScorer) for one in scorers.values()) and _digest(store.records()),
         )
 
-    def observed(self, cluster: ClusterSection, stop: Event | None) -> Iterator[Part]:
+    def observe_parts(self, cluster: ClusterSection, stop: Event | None) -> Iterator[Part]:
         """
         Yield each part of the run's records with what the scorers observed of them, in any order of parts.
 
@@ -62,7 +62,7 @@ class RemoteScoring:
         least, known = cluster.scoring.batch, set()
         for records in in_parts(self._store.records(), least):
             key = self._key(records)
-            if (found := self._kept(key)) is not None:
+            if (found := self._stored_observations(key)) is not None:
                 known.add(key)
                 yield records, found
         missing = (one for one in in_parts(self._store.records(), least) if self._key(one) not in known)
@@ -79,7 +79,7 @@ class RemoteScoring:
     def _key(self, records: Sequence[TurnRecord]) -> bytes:
         return hashlib.sha256(self._what + _digest(records).encode()).digest()
 
-    def _kept(self, key: bytes) -> Mapping[str, list[Any]] | None:
+    def _stored_observations(self, key: bytes) -> Mapping[str, list[Any]] | None:
         for text in self._waiting.get([key]).values():
             stored = schema.from_json(text.decode(), dict[str, list[tuple[Any, str | None]]])
             return {label: [_observation(*one) for one in values] for label, values in stored.items()}

@@ -163,7 +163,7 @@ def plan_for(store: RunStore, conditions: Sequence[Condition]) -> Plan:
     last = _plan(store)
     if last is None or last.finished:
         number = last.number + 1 if last else 1
-        return Plan(number=number, only=only, turns=tuple(_chosen(store, conditions)))
+        return Plan(number=number, only=only, turns=tuple(_chosen_turns(store, conditions)))
     if last.only != only:
         raise RunError(
             f'a rerun of the turns with {" and ".join(last.only)} in "{store.folder}" was interrupted; '
@@ -172,7 +172,7 @@ def plan_for(store: RunStore, conditions: Sequence[Condition]) -> Plan:
     return last
 
 
-def _chosen(store: RunStore, conditions: Sequence[Condition]) -> list[tuple[str, str, str, int]]:
+def _chosen_turns(store: RunStore, conditions: Sequence[Condition]) -> list[tuple[str, str, str, int]]:
     """
     Return the turns for which all *conditions* hold.
 
@@ -218,7 +218,7 @@ class Rerun:
         }
         asked = {
             (one.record.conversation, one.record.system, one.record.policy, one.record.depth)
-            for one in store.superseded()
+            for one in store.superseded_turns()
             if one.reason == plan.reason
         }
         self._left: dict[Place, list[int]] = {}

@@ -68,7 +68,7 @@ class Run:
         self.folder: Path = Path(folder)
         self._scenario = scenario
         self._store: RunStore | None = None
-        with self._opened():
+        with self._open_store():
             pass
 
     def __repr__(self) -> str:
@@ -93,11 +93,11 @@ class Run:
     def opened_once(self) -> Iterator[Run]:
         """Give the run with its database open: all that is read in the block goes through one connection."""
         run = copy(self)
-        with self._opened() as run._store:
+        with self._open_store() as run._store:
             yield run
 
     @contextmanager
-    def _opened(self) -> Iterator[RunStore]:
+    def _open_store(self) -> Iterator[RunStore]:
         if self._store is not None:
             yield self._store
             return
@@ -107,19 +107,19 @@ class Run:
         finally:
             store.close()
 
-    def _needed(self, key: str) -> Any:
-        with self._opened() as store:
-            return store.needed(key)
+    def _required_fact(self, key: str) -> Any:
+        with self._open_store() as store:
+            return store.required_fact(key)
 
     @property
     def id(self) -> str:
         """The run's own, by which its traces are known."""
-        return str(self._needed("id"))
+        return str(self._required_fact("id"))
 
     def scenario(self) -> ScenarioFile:
         """Return the scenario as it was when the run began."""
         if self._scenario is None:
-            facts = self._needed("scenario")
+            facts = self._required_fact("scenario")
             self._scenario = parse_scenario(
                 facts["text"], source=facts["source"], folder=Path(facts["folder"]), only_read=True
             )
@@ -129,7 +129,7 @@ class Run:
         """Return how far the run has come."""
         from replay.core.load_record import LagSummary
 
-        with self._opened() as store:
+        with self._open_store() as store:
             lags = store.events("loop-lag")
             return RunState(
                 records=store.count_records(),
@@ -140,41 +140,41 @@ class Run:
 
     def outcomes(self) -> dict[str, int]:
         """Return how many turns came to which outcome."""
-        with self._opened() as store:
+        with self._open_store() as store:
             return store.outcomes()
 
     def failures(self) -> tuple[FailureReason, ...]:
         """Return each distinct reason for failed turns, most turns first; of turns that were kept alone."""
         from replay.statistics.run_numbers import FailedTurns, failure_reasons
 
-        with self._opened() as store:
+        with self._open_store() as store:
             return failure_reasons(FailedTurns._make(row) for row in store.failures())
 
     def is_load(self) -> bool:
         """Return whether conversations were played again and again, under load."""
-        with self._opened() as store:
+        with self._open_store() as store:
             return store.fact("load") is not None
 
     def records(self) -> list[TurnRecord]:
         """Return every record, by conversation in the data's order, system, policy and depth."""
-        with self._opened() as store:
+        with self._open_store() as store:
             return list(store.records())
 
     def cases(self) -> list[Case]:
         """Return every record with its conversation and what its system was shown before it."""
         from replay.results.verdict_columns import turn_cases
 
-        with self._opened() as store:
+        with self._open_store() as store:
             return turn_cases(store)
 
     def raw_replies(self) -> Iterator[RawReply]:
         """Yield the raw replies, as far as they were kept, in the order of the requests."""
-        with self._opened() as store:
+        with self._open_store() as store:
             yield from store.raw_replies()
 
     def conversations(self) -> list[Conversation]:
         """Return the conversations as they were when the run began, in the data's order."""
-        with self._opened() as store:
+        with self._open_store() as store:
             return list(store.conversations())
 
     def signatures(self) -> dict[str, str]:
@@ -183,7 +183,7 @@ class Run:
         ``data``; and of each system's tools under ``tools of NAME``.
         """
         digest, count = hashlib.sha256(), 0
-        with self._opened() as store:
+        with self._open_store() as store:
             for data in store.conversation_texts():
                 digest.update(data.encode("utf-8", "surrogatepass"))
                 count += 1
@@ -201,7 +201,7 @@ class Run:
         from replay.results.recorded import recorded_scores
         from replay.results.verdict_columns import people_scores, verdict_scores
 
-        with self._opened() as store:
+        with self._open_store() as store:
             of_others = {**verdict_scores(store), **check_scores(store), **people_scores(store)}
             of_others |= recorded_scores(store)
             return {**stored_scorers(store).by_label, **of_others}
@@ -210,49 +210,49 @@ class Run:
         """Return a summary of each judge: what judging cost, and how far its repeats lie apart."""
         from replay.results.verdict_columns import judged_of
 
-        with self._opened() as store:
+        with self._open_store() as store:
             return judged_of(store)
 
     def verdicts(self, judge: str) -> list[StoredVerdict]:
         """Return one judge's verdicts with all evidence, by conversation in the data's order and depth."""
-        with self._opened() as store:
+        with self._open_store() as store:
             return list(store.verdicts(judge))
 
     def checks(self) -> list[CheckResult]:
         """
         Return the result of each check with its turn, by conversation in the data's order, play and depth.
         """
-        with self._opened() as store:
+        with self._open_store() as store:
             return list(store.checks())
 
     def recorded_turns(self) -> list[RecordedTurn]:
         """Return each turn held against the recorded answer; empty where that was not done (``recorded``)."""
         from replay.results.recorded import recorded_turns
 
-        with self._opened() as store:
+        with self._open_store() as store:
             return list(recorded_turns(store))
 
     def compares_recorded(self) -> bool:
         """Return whether its answers were held against the recorded ones."""
         from replay.results.recorded import RECORDED
 
-        with self._opened() as store:
+        with self._open_store() as store:
             return store.fact(RECORDED) is not None
 
     def endings(self) -> list[TurnRecord]:
         """Return how plays without recorded questions ended, each at the depth after its last turn."""
-        with self._opened() as store:
+        with self._open_store() as store:
             return list(store.endings().values())
 
     def superseded(self) -> list[SupersededTurn]:
         """Return the earlier versions of turns that were asked again, in the order of their replacement."""
-        with self._opened() as store:
-            return list(store.superseded())
+        with self._open_store() as store:
+            return list(store.superseded_turns())
 
     def scored(self) -> tuple[list[TurnRecord], dict[str, ScoreColumn]]:
         """Return all records, and the scores of each, by the scorer's label."""
         scorers = self.scorers()
-        with self._opened() as store:
+        with self._open_store() as store:
             records = list(store.records())
             return records, stored_columns(store, records, scorers)
 
@@ -260,14 +260,14 @@ class Run:
     def scored_one_by_one(self) -> Iterator[tuple[Iterator[TurnRecord], dict[str, ScoreColumn]]]:
         """Yield an iterator of records, read one by one inside the block, and the scores as in ``scored``."""
         scorers = self.scorers()
-        with self._opened() as store, store.snapshot():
+        with self._open_store() as store, store.snapshot():
             columns = stored_columns(store, list(store.outlines()), scorers)
             yield store.records(), columns
 
-    def _outlined(self) -> tuple[list[TurnRecord], dict[str, ScoreColumn]]:
+    def _scored_outlines(self) -> tuple[list[TurnRecord], dict[str, ScoreColumn]]:
         """Return the same as ``scored``, but records without texts, which take much less memory."""
         scorers = self.scorers()
-        with self._opened() as store:
+        with self._open_store() as store:
             records = list(store.outlines())
             return records, stored_columns(store, records, scorers)
 
@@ -275,8 +275,8 @@ class Run:
         """Return all that a report shows, with *resamples* samples for intervals of the kind *method*."""
         from replay.results.run_report import run_report
 
-        with self.opened_once() as run, run._opened() as store:
-            records, columns = run._outlined()
+        with self.opened_once() as run, run._open_store() as store:
+            records, columns = run._scored_outlines()
             return run_report(
                 store,
                 records,
@@ -291,7 +291,7 @@ class Run:
 
     def policies_with_user(self) -> set[str]:
         """Return the labels of the policies under which a user may word turns that were recorded."""
-        with self._opened() as store:
+        with self._open_store() as store:
             signatures = version_signatures(played_by(store))
         return {name for name, one in signatures.items() if one.startswith("policy:react")}
 
@@ -336,7 +336,7 @@ class Run:
         from replay.results.run_report import sampled_drift
 
         scorers = self.scorers()
-        with self._opened() as store:
+        with self._open_store() as store:
             drift = sampled_drift(store, resamples=resamples, seed=store.fact("seed") or 0)
             return read_load_summary(store, scorers, resamples=resamples, drift=drift)
 
@@ -344,8 +344,8 @@ class Run:
         """Return the depth table as a tidy frame; see ``DepthTable.to_frame`` for its columns."""
         from replay.results.run_report import run_table
 
-        records, columns = self._outlined()
-        with self._opened() as store:
+        records, columns = self._scored_outlines()
+        with self._open_store() as store:
             return run_table(store, records, columns, resamples=resamples, method=method).to_frame()
 
     def turns(self) -> pd.DataFrame:

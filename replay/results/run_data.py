@@ -150,9 +150,9 @@ class DataChanges(msgspec.Struct, frozen=True, kw_only=True):
                 "its conversations as it read them when it began."
             ]
         counts = [
-            _told(self.new, "is new", "are new"),
-            _told(self.changed, "has another content", "have another content"),
-            _told(self.gone, "is gone", "are gone"),
+            _describe_sample(self.new, "is new", "are new"),
+            _describe_sample(self.changed, "has another content", "have another content"),
+            _describe_sample(self.gone, "is gone", "are gone"),
         ]
         kept = "The run plays its conversations as it read them when it began"
         left = self.new.count - self.taken_up
@@ -165,7 +165,7 @@ class DataChanges(msgspec.Struct, frozen=True, kw_only=True):
         return [f"The data has changed since the run began: {told}. {kept}."] if told else []
 
 
-def _told(some: IdSample, one: str, several: str) -> str:
+def _describe_sample(some: IdSample, one: str, several: str) -> str:
     if not some.count:
         return ""
     names = ", ".join([*(f'"{id}"' for id in some.first), *(["..."] if some.count > len(some.first) else [])])
@@ -197,7 +197,7 @@ def read_data(assembly: Assembly, store: RunStore, stop: Event) -> None:
         ScenarioError: nothing could look at what the data expects.
     """
 
-    def skipped(error: DatasetError) -> None:
+    def note_skipped(error: DatasetError) -> None:
         store.add_event(BAD, {"message": str(error)})
         log_event(logging.INFO, "conversation skipped", error=str(error))
 
@@ -205,7 +205,9 @@ def read_data(assembly: Assembly, store: RunStore, stop: Event) -> None:
     store.drop_events(BAD)
     count, turns, expected = 0, 0, ExpectedChecks(assembly)
     some: list[Conversation] = []
-    for conversation in assembly.conversations(skipped if assembly.file.scenario.data.skip_bad else None):
+    for conversation in assembly.conversations(
+        note_skipped if assembly.file.scenario.data.skip_bad else None
+    ):
         if stop.is_set():
             return
         expected.add(conversation)

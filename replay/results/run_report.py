@@ -103,7 +103,7 @@ def run_report(
     controls: dict[Group, Control] = {
         Group(system, policy): "recorded" if is_first else "references" for system, policy, is_first in found
     }
-    seed = store.needed("seed")
+    seed = store.required_fact("seed")
     gaps = policy_gaps(records, columns, resamples=resamples, seed=seed, method=method)
     return Report(
         table=run_table(store, records, columns, resamples=resamples, method=method),
@@ -144,7 +144,7 @@ def run_table(
         only_last=asked == "last",
         by_all=asked != BY_PEOPLE and not store.has_goals(),
         resamples=resamples,
-        seed=store.needed("seed"),
+        seed=store.required_fact("seed"),
         method=method,
     )
 
@@ -161,7 +161,7 @@ def run_notes(store: RunStore, judged: Sequence[JudgeSummary]) -> tuple[str, ...
         left_out.add(turns)
     return (
         *left_out.remarks(),
-        *(one.sentence for one in store.lost()),
+        *(one.sentence for one in store.lost_turns()),
         *version_remarks(played_by(store)),
         *data_remarks(store),
         *rerun_notes(*store.count_superseded()),
@@ -206,7 +206,7 @@ def run_repeats(
     if repeats.times == 1:
         return None
     found = repeat_numbers(
-        records, columns, repeats.times, resamples=resamples, seed=store.needed("seed"), method=method
+        records, columns, repeats.times, resamples=resamples, seed=store.required_fact("seed"), method=method
     )
     same = tuple(
         SameAnswers(group=Group(system, policy), turns=turns, same=alike)
@@ -278,7 +278,11 @@ def run_attribution(
     if not {"gold", "pred"} <= set(policies.values()):
         return GapAttribution(policies=policies)
     seed = int(browser.fact("seed") or 0)
-    drifted, sources, asked = drifted_turns(browser, policies), browser.sources(), _reworded(browser)
+    drifted, sources, asked = (
+        drifted_turns(browser, policies),
+        browser.sources(),
+        _reworded_questions(browser),
+    )
     rows: list[Attribution] = []
     by_verdict: list[GapByVerdict] = []
     for name, scorer in scorers.items():
@@ -287,7 +291,7 @@ def run_attribution(
         cells = Cells(
             score=name,
             column=ScoreColumn(scorer=scorer, observed=()),
-            observed=_observed(browser, name, scorer),
+            observed=_observations(browser, name, scorer),
             asked=asked,
             policies=policies,
             drifted=drifted,
@@ -329,14 +333,14 @@ def drifted_turns(browser: RunBrowser, policies: Mapping[str, str]) -> dict[str,
     return found
 
 
-def _reworded(browser: RunBrowser) -> dict[Group, dict[Turn, str]]:
+def _reworded_questions(browser: RunBrowser) -> dict[Group, dict[Turn, str]]:
     found: dict[Group, dict[Turn, str]] = defaultdict(dict)
-    for conversation, system, policy, depth, question in browser.reworded():
+    for conversation, system, policy, depth, question in browser.reworded_questions():
         found[Group(system, policy)][conversation, depth] = question
     return found
 
 
-def _observed(browser: RunBrowser, name: str, scorer: Scorer[Any]) -> dict[Group, dict[Turn, Any]]:
+def _observations(browser: RunBrowser, name: str, scorer: Scorer[Any]) -> dict[Group, dict[Turn, Any]]:
     found: dict[Group, dict[Turn, Any]] = defaultdict(dict)
     for conversation, system, policy, depth, value in browser.observations(name):
         found[Group(system, policy)][conversation, depth] = check_observation(

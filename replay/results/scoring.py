@@ -208,7 +208,7 @@ def score_into(
         PluginError, ScenarioError: a scorer can't be built, or does something wrong.
         RunStoppedError: the cluster has no room, or was lost.
     """
-    folder = Path(store.needed("scenario")["folder"])
+    folder = Path(store.required_fact("scenario")["folder"])
     scorers = survey_scorers(built or build_scorers(choices, folder), store.records)
     keepers = {choice.label: ScorerKeeper(choice, scorers[choice.label]) for choice in choices}
     own = created_by_this_user(store.fact)
@@ -236,7 +236,7 @@ def score_into(
 
         kept = RemoteScoring(store, [one for one in choices if one.label in there], there, folder)
         with _answers_kept(store):
-            for records, found in kept.observed(cluster, stop):
+            for records, found in kept.observe_parts(cluster, stop):
                 keep(records, found)
         if stop and stop.is_set():
             return

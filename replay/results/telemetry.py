@@ -165,7 +165,7 @@ def _finish(found: Sequence[Exporter], looking: threading.Thread, *, finished: b
         for one in found if looking.is_alive() else ():
             one.give_up()
         looking.join()
-        return _finished(found, finished=finished)
+        return _finish_all(found, finished=finished)
 
 
 @contextmanager
@@ -185,7 +185,7 @@ def _waiting(found: Sequence[Exporter]) -> Iterator[None]:
         timer.cancel()
 
 
-def _finished(found: Sequence[Exporter], *, finished: bool) -> list[str]:
+def _finish_all(found: Sequence[Exporter], *, finished: bool) -> list[str]:
     sentences = [one.finish(finished=finished) for one in found]
     return [sentence for sentence in sentences if sentence]
 
@@ -200,7 +200,7 @@ def send_scores(folder: Path, file: ScenarioFile) -> None:
         PluginError: as for ``exporters_of``.
     """
     with exporters_of(folder, file, since=math.inf) as found, _waiting(found):
-        for sentence in _finished(found, finished=True):
+        for sentence in _finish_all(found, finished=True):
             log_event(logging.WARNING, "scores were not sent", problem=sentence)
 
 
@@ -213,5 +213,5 @@ def export_run(folder: Path, *, endpoint: str | None, stream: IO[bytes] | None, 
         RunError: something could not be sent.
     """
     export = Export(is_sent=endpoint is not None, endpoint=endpoint, stream=stream, content=content)
-    for sentence in _finished(exporters(folder, export), finished=True):
+    for sentence in _finish_all(exporters(folder, export), finished=True):
         raise RunError(sentence)

@@ -116,7 +116,7 @@ class StoredVerdicts:
             repeats = [repeat["votes"] for repeat in one.data["repeats"]]
             for number, rubric in enumerate(_rubrics_of(repeats)):
                 depth = 0 if rubric["at_end"] else one.depth
-                found[play, depth, rubric["at_end"], rubric["position"]] = _decided(repeats, number)
+                found[play, depth, rubric["at_end"], rubric["position"]] = _rubric_outcome(repeats, number)
         return found
 
 
@@ -130,7 +130,7 @@ def _rubrics_of(repeats: Sequence[Sequence[Any]]) -> list[Any]:
     return next(filter(None, votes), [])
 
 
-def _decided(repeats: Sequence[Sequence[Any]], number: int) -> CheckOutcome:
+def _rubric_outcome(repeats: Sequence[Sequence[Any]], number: int) -> CheckOutcome:
     """
     Return the outcome of rubric *number*: the majority of the votes in each repeat, then the repeats' mean.
     """

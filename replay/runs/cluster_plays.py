@@ -82,7 +82,7 @@ async def play_on_cluster(
     most = workers_within_limits(plays, assembly.limits.values(), asks_beside=asks_beside)
     run = _ClusterRun(assembly, store, rerun, following, asks_beside=asks_beside)
     try:
-        async with open_actor_pool(assembly, most=most, plays=plays) as pool, run.status.shown(show):
+        async with open_actor_pool(assembly, most=most, plays=plays) as pool, run.status.show_regularly(show):
             await run.play(pool)
         run.limits.end()
     finally:
@@ -111,7 +111,7 @@ class _ClusterRun:
         self._store = store
         self._rerun = rerun
         self._following = following
-        run, start, started_at = store.needed("id"), perf_counter(), time()
+        run, start, started_at = store.required_fact("id"), perf_counter(), time()
         self._job = WorkerJob.of(assembly.file, run=run, start=start, started_at=started_at)
         self._queue = _PlayQueue(with_versions(remaining_plays(assembly, store, rerun), assembly, store))
         self._receiver = RecordReceiver(assembly, store, self._keep_rows)
@@ -166,9 +166,9 @@ class _ClusterRun:
         """Have what a lost actor did not finish played by others, or put aside what the scenario says."""
         scenario, store, actor = self._assembly.file.scenario, self._store, plays.actor
         assert scenario.cluster is not None
-        begun, unfinished = len(plays.begun), [*plays.begun, *plays.waiting]
+        begun, unfinished = len(plays.begun_plays), [*plays.begun_plays, *plays.waiting]
         await store.flush()
-        sessions = await in_thread(lost_sessions, plays.begun, store, scenario.play.on_failure)
+        sessions = await in_thread(lost_sessions, plays.begun_plays, store, scenario.play.on_failure)
         aside = 0
         if scenario.cluster.lost_sessions == "abandon" and self._rerun is None:
             aside = len(sessions)
@@ -208,7 +208,7 @@ class _ActorPlays:
         self._tasks: asyncio.TaskGroup | None = None
 
     @property
-    def begun(self) -> list[Play]:
+    def begun_plays(self) -> list[Play]:
         """Return those that are under way, or were when the actor was lost."""
         return list(self._under_way.values())
 

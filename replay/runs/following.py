@@ -204,7 +204,7 @@ class WorkerStatus:
         return [self._players[number] for number in sorted(self._players)]
 
     @asynccontextmanager
-    async def shown(self, show: Callable[[Sequence[WorkerProgress]], None]) -> AsyncIterator[None]:
+    async def show_regularly(self, show: Callable[[Sequence[WorkerProgress]], None]) -> AsyncIterator[None]:
         """Call *show* with the progress now and then while the block lasts, and at its end."""
 
         async def keep_showing() -> None:

@@ -131,7 +131,7 @@ def drift(
         ResolverError: the resolver failed.
     """
     pairs, left_out = _pairs(list(logged_conversations(gold, "gold")), list(logged_conversations(own, "own")))
-    judging = _judged(pairs, left_out, drift, on_progress)
+    judging = _judge_pairs(pairs, left_out, drift, on_progress)
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -183,7 +183,7 @@ def _pairs(
     return [(recorded[one.id], one) for one in own], len(gold) - len(own)
 
 
-async def _judged(
+async def _judge_pairs(
     pairs: Sequence[tuple[Conversation, Conversation]],
     left_out: int,
     drift: Mapping[str, Any] | None,

@@ -66,7 +66,7 @@ def remaining_plays(
         if is_fresh:
             yield play
         else:
-            yield from _resumed(play, assembly, store, rerun)
+            yield from _resumed_plays(play, assembly, store, rerun)
 
 
 def is_unplayed(store: RunStore) -> bool:
@@ -104,7 +104,7 @@ def left_of(plays: Sequence[Play], assembly: Assembly, store: RunStore) -> list[
         for id, repeat in conversations
         for play in _plays(id, repeat, repeats, assembly, store)
         if (play.conversation.id, play.system.name, play.policy_name) in begun
-        for rest in _resumed(play, assembly, store, rerun)
+        for rest in _resumed_plays(play, assembly, store, rerun)
     ]
 
 
@@ -117,7 +117,7 @@ def _plays(id: str, repeat: int, repeats: Repeats, assembly: Assembly, store: Ru
             yield repeats.of(play, repeat)
 
 
-def _resumed(play: Play, assembly: Assembly, store: RunStore, rerun: Rerun | None) -> Iterator[Play]:
+def _resumed_plays(play: Play, assembly: Assembly, store: RunStore, rerun: Rerun | None) -> Iterator[Play]:
     for rest in _rest(play, assembly, store, rerun):
         if rest.records and play.system.adapter.history == "server":
             store.forget(play.conversation.id, play.system.name, play.policy_name)
@@ -166,7 +166,7 @@ async def play_share(
     Raises:
         ReplayError: the run could not go on; what was answered until then is in the store.
     """
-    run = store.needed("id")
+    run = store.required_fact("id")
     async with open_policies(assembly.policies.values()):
         lags = await play_all(
             plays,

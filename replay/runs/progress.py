@@ -275,7 +275,7 @@ class RunProgress:
         self._tell()
 
     def level_over(self, level: Level, result: Mapping[str, Any]) -> None:
-        missed = [f"{g['goal']} missed ({_shown(g['value'])})" for g in result["goals"] if not g["met"]]
+        missed = [f"{g['goal']} missed ({_value_text(g['value'])})" for g in result["goals"] if not g["met"]]
         met = (
             "" if result["met"] is None else ", objectives met" if result["met"] else f", {'; '.join(missed)}"
         )
@@ -355,5 +355,5 @@ def _roughly(duration_s: float) -> str:
     return f"{math.ceil(duration_s / 60)} min" if duration_s < 6000 else f"{duration_s / 3600:.1f} h"
 
 
-def _shown(value: float | None) -> str:
+def _value_text(value: float | None) -> str:
     return "nothing measured" if value is None else f"{value:.3g}"

@@ -98,7 +98,7 @@ async def play_in_workers(
         WorkerJob.of,
         assembly.file,
         run_folder=str(store.folder.resolve()),
-        run=store.needed("id"),
+        run=store.required_fact("id"),
         start=perf_counter(),
         started_at=time(),
         workers=len(parts),
@@ -113,7 +113,7 @@ async def play_in_workers(
         team = _Team(store, job, len(parts), status, numbers, feed, shared, waits)
         limits = assembly.limits.values() if asks_beside else ()
         own = own_share(limits, len(parts), len(parts) + 1)
-        async with own, status.shown(show), feed.read_again_and_again():
+        async with own, status.show_regularly(show), feed.read_again_and_again():
             ends = await gather_or_cancel(team.keep_playing(*one) for one in enumerate(parts))
     return worst_lags(ends)
 

@@ -92,10 +92,10 @@ def parse_scenario(text: str, *, source: str, folder: Path, only_read: bool = Fa
         )
         raise ScenarioError(source, faults or [Fault(path="", message=message)])
     file = {"content": value, "text": text, "source": source, "folder": folder, "lines": lines}
-    return _checked(file, faults, only_read=only_read)
+    return _check_scenario(file, faults, only_read=only_read)
 
 
-def _checked(file: dict[str, Any], faults: list[Fault], *, only_read: bool = False) -> ScenarioFile:
+def _check_scenario(file: dict[str, Any], faults: list[Fault], *, only_read: bool = False) -> ScenarioFile:
     """
     Return the scenario of *file*, all of a ``ScenarioFile`` but that.
 
@@ -180,7 +180,7 @@ def with_content(file: ScenarioFile, content: Mapping[str, Any], text: str) -> S
         ScenarioError: the content has faults, told by the lines of *file*.
     """
     place = {"source": file.source, "folder": file.folder, "lines": file.lines}
-    return _checked({"content": content, "text": text, **place}, [])
+    return _check_scenario({"content": content, "text": text, **place}, [])
 
 
 def with_workers(file: ScenarioFile, workers: Workers | None) -> ScenarioFile:

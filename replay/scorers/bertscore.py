@@ -184,7 +184,7 @@ class IdfBertScore(MeanOfTurns):
     def check_installed(self) -> None:
         self.plain.check_installed()
 
-    def surveyed(self, records: Sequence[TurnRecord]) -> IdfBertScore:
+    def survey(self, records: Sequence[TurnRecord]) -> IdfBertScore:
         return replace(self, references={**(self.references or {}), **self._turns(records)})
 
     def _turns(self, records: Sequence[TurnRecord]) -> dict[tuple[str, int], tuple[str, ...]]:
@@ -235,7 +235,7 @@ def _sentencizer(language: str) -> Language:
     return pipeline
 
 
-def _covered(settings: BertSettings, threshold: float | None, pairs: Sequence[Pair]) -> list[float]:
+def _coverage(settings: BertSettings, threshold: float | None, pairs: Sequence[Pair]) -> list[float]:
     split = {
         text: sentences(text, settings.lang) for text in dict.fromkeys(t for pair in pairs for t in pair)
     }
@@ -297,7 +297,7 @@ def coverage(
         name="coverage",
         settings=f"bertscore-f1+max|threshold:{'none' if threshold is None else f'{threshold:g}'}"
         f"|{settings.model_signature}|{settings.scale_signature}|sentences:{lang}",
-        score=best_pair(partial(_covered, settings, threshold)),
+        score=best_pair(partial(_coverage, settings, threshold)),
         needs=("torch", "bert_score", "spacy"),
         answerable_only=answerable_only,
         declining=declining,

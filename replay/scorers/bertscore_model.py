@@ -123,7 +123,7 @@ class BertModel:
         known = {pair: self._kept.get((weighing, *pair), ...) for pair in clean}
         missing = [pair for pair, scores in known.items() if scores is ...]
         weights = self._weights(None if not missing else idf_references)
-        found = self._compared([pair for pair in missing if all(pair)], weights, batch_size)
+        found = self._compare([pair for pair in missing if all(pair)], weights, batch_size)
         found |= {pair: _blank(pair) for pair in missing if not all(pair)}
         if len(self._kept) + len(found) > KEPT_PAIRS:
             self._kept.clear()
@@ -140,7 +140,7 @@ class BertModel:
         flat[self._tokenizer.sep_token_id] = flat[self._tokenizer.cls_token_id] = 0.0
         return flat
 
-    def _compared(
+    def _compare(
         self, pairs: Sequence[Pair], weights: Mapping[int, float], batch_size: int
     ) -> dict[Pair, BertScores | None]:
         texts = dict.fromkeys(text for pair in pairs for text in pair)
@@ -155,14 +155,18 @@ class BertModel:
         embedded: dict[str, Any] = {}
         for block in _slices(sorted(pairs, key=longest_first), BLOCK):
             wanted = dict.fromkeys(text for pair in block for text in pair)
-            self._embed({text: pieces[text] for text in wanted if text not in embedded}, embedded, batch_size)
+            self._embed_texts(
+                {text: pieces[text] for text in wanted if text not in embedded}, embedded, batch_size
+            )
             for batch in _slices(block, batch_size):
-                scores |= zip(batch, self._matched(batch, pieces, weights, embedded), strict=True)
+                scores |= zip(batch, self._match(batch, pieces, weights, embedded), strict=True)
             if sum(embedding.numel() for embedding in embedded.values()) > HELD_FLOATS:
                 embedded.clear()
         return scores
 
-    def _embed(self, pieces: Mapping[str, list[int]], embedded: dict[str, Any], batch_size: int) -> None:
+    def _embed_texts(
+        self, pieces: Mapping[str, list[int]], embedded: dict[str, Any], batch_size: int
+    ) -> None:
         order = sorted(pieces, key=lambda text: (-len(pieces[text]), text))
         for batch in _slices(order, batch_size):
             padded, lengths, mask = self._parts.padding(
@@ -174,7 +178,7 @@ class BertModel:
             for text, vector, length in zip(batch, vectors, lengths.tolist(), strict=True):
                 embedded[text] = vector[:length].clone()  # not a view that keeps the padding alive
 
-    def _matched(
+    def _match(
         self,
         batch: Sequence[Pair],
         pieces: Mapping[str, list[int]],

@@ -51,36 +51,37 @@ _LARGEST = 10**30
 """Where "million million million ..." ends."""
 
 
-def _numbered(words: str, first: int = 1) -> dict[str, int]:
+def _number_words(words: str, first: int = 1) -> dict[str, int]:
     return {word: number for number, word in enumerate(words.split(), first)}
 
 
-_ONES = _numbered(
+_ONES = _number_words(
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
     "seventeen eighteen nineteen",
     0,
 )
 _TENS = {
-    word: 10 * n for word, n in _numbered("twenty thirty forty fifty sixty seventy eighty ninety", 2).items()
+    word: 10 * n
+    for word, n in _number_words("twenty thirty forty fifty sixty seventy eighty ninety", 2).items()
 }
 _SCALES = {"thousand": 3, "million": 6, "billion": 9, "trillion": 12}
 _SHORT_SCALES = {"mn": 6, "mio": 6, "bn": 9, "tn": 12, "k": 3, "m": 6, "b": 9}
 """Behind digits. "5 m" is a length unless it is money."""
-_ORDINALS = _numbered(
+_ORDINALS = _number_words(
     "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth "
     "fifteenth sixteenth seventeenth eighteenth nineteenth twentieth"
 )
 _DECADES = {
     word: 1900 + 10 * n
-    for word, n in _numbered(
+    for word, n in _number_words(
         "twenties thirties forties fifties sixties seventies eighties nineties", 2
     ).items()
 }
-_MONTHS = _numbered(
+_MONTHS = _number_words(
     "January February March April May June July August September October November December"
-) | _numbered("Jan Feb Mar Apr may Jun Jul Aug Sep Oct Nov Dec")
+) | _number_words("Jan Feb Mar Apr may Jun Jul Aug Sep Oct Nov Dec")
 _MONTHS = {name: number for name, number in _MONTHS.items() if name[0].isupper()} | {"Sept": 9}
-_WEEKDAYS = _numbered("Monday Tuesday Wednesday Thursday Friday Saturday Sunday")
+_WEEKDAYS = _number_words("Monday Tuesday Wednesday Thursday Friday Saturday Sunday")
 _UNITS: Mapping[str, str] = {
     form: forms.split()[0]
     for forms in (
@@ -152,10 +153,10 @@ def _figure_at(text: str, tokens: Sequence[_FigureToken], place: int) -> tuple[l
     dated: Sequence[Decimal] = ()
     if token.kind == "number":
         *dated, value = _digits(token.text)  # "10.5.2020" is three
-        value, after = _scaled(tokens, value, place + 1, money=money)
-    elif token.kind == "word" and (named := _named(token.text)):
+        value, after = _scale_value(tokens, value, place + 1, money=money)
+    elif token.kind == "word" and (named := _named_figure(token.text)):
         return [named], place + 1
-    elif (spelled := _spelled(tokens, place)) is None:
+    elif (spelled := _spelled_number(tokens, place)) is None:
         return [], place + 1
     else:
         value, after = spelled
@@ -173,7 +174,7 @@ def _figure_at(text: str, tokens: Sequence[_FigureToken], place: int) -> tuple[l
     return [*(Figure(value=one) for one in dated), figure], behind
 
 
-def _named(word: str) -> Figure | None:
+def _named_figure(word: str) -> Figure | None:
     """Return a month, a weekday, an ordinal or a decade."""
     if word in _MONTHS:
         return Figure(value=Decimal(_MONTHS[word]), kind="month", needed=False)
@@ -186,7 +187,7 @@ def _named(word: str) -> Figure | None:
     return None
 
 
-def _spelled(tokens: Sequence[_FigureToken], place: int) -> tuple[Decimal, int] | None:
+def _spelled_number(tokens: Sequence[_FigureToken], place: int) -> tuple[Decimal, int] | None:
     """Return the number in words that begins at *place* and the place after it; None if there is none."""
     total, current, last = 0, -1, -1
     while place < len(tokens) and max(total, current) < _LARGEST:
@@ -232,7 +233,7 @@ def _digits(text: str) -> Iterator[Decimal]:
         yield from map(Decimal, re.findall(r"\d+", text))
 
 
-def _scaled(
+def _scale_value(
     tokens: Sequence[_FigureToken], value: Decimal, place: int, *, money: bool
 ) -> tuple[Decimal, int]:
     """Return *value* times the scales at *place*, and the place after them: "5.2 million", "5k", "$5m"."""

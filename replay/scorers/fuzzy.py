@@ -117,7 +117,7 @@ def _best_place(ours: str, golds: str) -> _Place:
     for piece in _ends(shorter, LONGEST_SHORTER):
         parts = _ends(longer, LONGEST_LONGER)
         pairs = [(piece, part) if is_ours else (part, piece) for part in parts]
-        found.append(max((_aligned(ours, golds, *pair) for pair in pairs), key=lambda place: place.ratio))
+        found.append(max((_align(ours, golds, *pair) for pair in pairs), key=lambda place: place.ratio))
     return _Place(
         fmean(place.ratio for place in found),
         (min(place.ours[0] for place in found), max(place.ours[1] for place in found)),
@@ -132,7 +132,7 @@ def _ends(text: str, longest: int) -> list[Span]:
     return [(0, size)] if size <= longest else [(0, half), (size - half, size)]
 
 
-def _aligned(ours: str, golds: str, our_span: Span, gold_span: Span) -> _Place:
+def _align(ours: str, golds: str, our_span: Span, gold_span: Span) -> _Place:
     # Here, because `replay --help` and `replay plugins` import scorers without scoring anything.
     from rapidfuzz.fuzz import partial_ratio_alignment
 
@@ -157,7 +157,7 @@ class WordIndex:
 
     def whole(self, place: tuple[int, int]) -> str:
         """Return the normalized words that *place* in the normalized text touches."""
-        first, last = self._touched(place)
+        first, last = self._touched_words(place)
         return " ".join(filter(None, self._bare[first:last]))
 
     def sentences(self, place: tuple[int, int]) -> str:
@@ -169,14 +169,14 @@ class WordIndex:
         return self._up_to(_ENDS_CLAUSE, place)
 
     def _up_to(self, end: re.Pattern[str], place: tuple[int, int]) -> str:
-        first, last = self._touched(place)
+        first, last = self._touched_words(place)
         while first > 0 and not end.search(self._raw[first - 1]):
             first -= 1
         while last < len(self._raw) and not end.search(self._raw[last - 1]):
             last += 1
         return "".join(self._raw[first:last])
 
-    def _touched(self, place: tuple[int, int]) -> tuple[int, int]:
+    def _touched_words(self, place: tuple[int, int]) -> tuple[int, int]:
         start, end = place
         first, last, at = len(self._raw), 0, 0
         for number, bare in enumerate(self._bare):

@@ -93,7 +93,7 @@ def observe(name: str, scorer: Scorer[Any], records: Sequence[TurnRecord]) -> li
         )
     for record, value in zip(records, observed, strict=True):
         if why := _unfit(value):
-            raise PluginError(f'scorer "{name}" gives {_shown(value)} for {_place(record)}; {why}')
+            raise PluginError(f'scorer "{name}" gives {_value_text(value)} for {_place(record)}; {why}')
     return observed
 
 
@@ -111,12 +111,13 @@ def combine(scorer: Scorer[Any], observed: Sequence[Any]) -> float:
         raise
     except Exception as error:
         raise PluginError(
-            f'scorer "{scorer.signature}" fails to combine {_shown(list(observed))}: {describe_error(error)}'
+            f'scorer "{scorer.signature}" fails to combine {_value_text(list(observed))}: '
+            f"{describe_error(error)}"
         ) from error
     if math.isinf(number):
         raise PluginError(
-            f'scorer "{scorer.signature}" combines {_shown(list(observed))} to {number}; combine gives a '
-            "finite number, or NaN where there is none"
+            f'scorer "{scorer.signature}" combines {_value_text(list(observed))} to {number}; combine gives '
+            "a finite number, or NaN where there is none"
         )
     return number
 
@@ -139,7 +140,7 @@ def combine_resampled(
         raise
     except Exception as error:
         raise PluginError(
-            f"scorer {type(scorer).__name__} fails to combine resamples of {_shown(list(observed))}: "
+            f"scorer {type(scorer).__name__} fails to combine resamples of {_value_text(list(observed))}: "
             f"{describe_error(error)}"
         ) from error
 
@@ -176,6 +177,6 @@ def _unfit(value: Any) -> str | None:
     return None
 
 
-def _shown(value: Any) -> str:
+def _value_text(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 100 else f"{text[:97]}..."

@@ -98,7 +98,7 @@ class RetrievalScorer(MeanOfTurns):
         reporting = self.reporting if self.reporting is not None else _reporting(records)
         return [self._observe(record, record.system in reporting) for record in records]
 
-    def surveyed(self, records: Sequence[TurnRecord]) -> RetrievalScorer:
+    def survey(self, records: Sequence[TurnRecord]) -> RetrievalScorer:
         """A system that reports passages now and then has found none where it reports none."""
         return replace(self, reporting=(self.reporting or frozenset()) | _reporting(records))
 

@@ -95,7 +95,7 @@ class ResampledScorer(Protocol[S_contra]):
 class CorpusScorer(Protocol):
     """Marks a scorer whose observation of one record depends on other records of the run."""
 
-    def surveyed(self, records: Sequence[TurnRecord]) -> Scorer[Any]:
+    def survey(self, records: Sequence[TurnRecord]) -> Scorer[Any]:
         """
         Return the same scorer, having also seen *records*.
 

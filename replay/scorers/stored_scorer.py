@@ -119,12 +119,12 @@ def how_combined(scorer: Scorer[Any], cells: Sequence[Sequence[Any]]) -> Combine
     ways: dict[Combined, Callable[[Sequence[Any]], float]] = {"mean": mean, "ratio": _ratio}
     for way, number in ways.items():
         if all(map(_FITS[way], every)):
-            probes = [*filter(None, (*cells, every)), *_subsets(every), *_varied(way, every)]
-            return way if all(_same(_made(scorer, one), number(one)) for one in probes) else "kept"
+            probes = [*filter(None, (*cells, every)), *_subsets(every), *_varied_probes(way, every)]
+            return way if all(_same(_combine_or_nan(scorer, one), number(one)) for one in probes) else "kept"
     return "kept"
 
 
-def _made(scorer: Scorer[Any], observed: Sequence[Any]) -> float:
+def _combine_or_nan(scorer: Scorer[Any], observed: Sequence[Any]) -> float:
     try:
         return combine(scorer, observed)
     except PluginError:  # as of a division by no cases at all
@@ -137,8 +137,8 @@ def _subsets(every: Sequence[Any]) -> list[Sequence[Any]]:
     return [rng.sample(every, sizes[number % len(sizes)]) for number in range(_DRAWN if sizes else 0)]
 
 
-def _varied(way: Combined, every: Sequence[Any]) -> list[Sequence[Any]]:
-    """Made-up observations where the run's are all alike: of zeros a sum is a mean, and so is a median."""
+def _varied_probes(way: Combined, every: Sequence[Any]) -> list[Sequence[Any]]:
+    """Return made-up observations where all are alike: of zeros a sum is a mean, and so is a median."""
     if not every or any(value != every[0] for value in every):
         return []
     return [[0.0, 0.25, 1.0, 1.0]] if way == "mean" else [[[0, 1], [1, 1], [1, 4]]]

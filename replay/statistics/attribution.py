@@ -145,7 +145,7 @@ class GapAttribution:
     by_verdict: tuple[GapByVerdict, ...] = ()
 
     @property
-    def tested(self) -> dict[tuple[str, str, str, int, float], float]:
+    def p_values(self) -> dict[tuple[str, str, str, int, float], float]:
         """
         The p-value of everything that is tested, by what it is.
 
@@ -164,17 +164,19 @@ def _key(row: Row, name: str) -> tuple[str, str, str, int, float]:
 
 def correct_attribution(found: GapAttribution) -> GapAttribution:
     """Return *found* with Holm's correction over all its tests."""
-    tested = found.tested
-    adjusted = dict(zip(tested, holm(list(tested.values())), strict=True))
+    p_values = found.p_values
+    adjusted = dict(zip(p_values, holm(list(p_values.values())), strict=True))
 
-    def judged(row: R) -> R:
+    def with_adjusted_p(row: R) -> R:
         parts = row.parts.items()
         return replace(
             row, parts={n: replace(one, adjusted_p=adjusted.get(_key(row, n))) for n, one in parts}
         )
 
     return replace(
-        found, rows=tuple(map(judged, found.rows)), by_verdict=tuple(map(judged, found.by_verdict))
+        found,
+        rows=tuple(map(with_adjusted_p, found.rows)),
+        by_verdict=tuple(map(with_adjusted_p, found.by_verdict)),
     )
 
 
@@ -214,10 +216,10 @@ class Cells:
         """
         rows: list[Attribution] = []
         for system in dict.fromkeys(group.system for group in self.observed):
-            gold, own, controls = (self._called(system, kind) for kind in ("gold", "pred", CONTROL))
+            gold, own, controls = (self._groups_of_kind(system, kind) for kind in ("gold", "pred", CONTROL))
             if not gold or not own:
                 continue
-            mends = {kind: self._called(system, kind) for kind in MENDING}
+            mends = {kind: self._groups_of_kind(system, kind) for kind in MENDING}
             best = next(iter(mends[BEST_MEND]), None)
             for kind, groups in mends.items():
                 for mended in groups:
@@ -229,7 +231,7 @@ class Cells:
                     rows += self._rows(gold[0], own[0], None, None, [control])
         return rows
 
-    def _called(self, system: str, kind: str) -> list[Group]:
+    def _groups_of_kind(self, system: str, kind: str) -> list[Group]:
         """Return the groups of *system* with a policy of this kind."""
         return [g for g in self.observed if g.system == system and self.policies.get(g.policy) == kind]
 
@@ -317,7 +319,7 @@ class Cells:
         """
         found = []
         for system, bad in self.drifted.items() if self.column.is_mean else ():
-            sides = [self._called(system, kind) for kind in ("gold", "pred")]
+            sides = [self._groups_of_kind(system, kind) for kind in ("gold", "pred")]
             gold, own = (self.observed[groups[0]] if groups else {} for groups in sides)
             turns = sorted(set(gold) & set(own))
             if not turns:

@@ -314,8 +314,8 @@ def correct_comparisons(comparisons: Sequence[Comparison]) -> list[Comparison]:
     A row that could not be tested has no p-value and doesn't count.
     """
     rows = [row for one in comparisons for row in one.rows]
-    totals = _adjusted([row for row in rows if row.difference.depth is None])
-    depths = _adjusted([row for row in rows if row.difference.depth is not None])
+    totals = _adjusted_p_values([row for row in rows if row.difference.depth is None])
+    depths = _adjusted_p_values([row for row in rows if row.difference.depth is not None])
 
     def with_p(row: ComparedRow) -> ComparedRow:
         if row.test is None:
@@ -325,6 +325,6 @@ def correct_comparisons(comparisons: Sequence[Comparison]) -> list[Comparison]:
     return [replace(one, rows=tuple(map(with_p, one.rows))) for one in comparisons]
 
 
-def _adjusted(rows: Sequence[ComparedRow]) -> Iterator[float]:
+def _adjusted_p_values(rows: Sequence[ComparedRow]) -> Iterator[float]:
     """Yield the corrected p-values of those of *rows* that were tested."""
     return iter(holm([row.test.p for row in rows if row.test]))

@@ -203,7 +203,7 @@ def _row(
     threshold: float,
 ) -> DetectorRow:
     decided = [place for place in cell if cases[place].truth is not None]
-    says = {place: _detected(cases[place], threshold) for place in decided}
+    says = {place: _is_detected(cases[place], threshold) for place in decided}
     both = [place for place in decided if says[place] is not None]
     hits = {place: bool(cases[place].truth and says[place]) for place in both}
     finds, there = [p for p in both if says[p]], [p for p in both if cases[p].truth]
@@ -250,7 +250,7 @@ def _weights(cases: Sequence[DetectorCase], cell: Sequence[int]) -> list[float]:
     return [cases[place].weight for place in cell]
 
 
-def _detected(case: DetectorCase, threshold: float) -> bool | None:
+def _is_detected(case: DetectorCase, threshold: float) -> bool | None:
     if case.detected is None and case.probability is not None:
         return case.probability >= threshold
     return case.detected

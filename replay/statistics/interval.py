@@ -111,8 +111,8 @@ def t_ends(
     if scale in ("share", "amount") and conversations > 2:
         bias = math.sqrt(conversations * (conversations - 1)) / (conversations - 2)
         skewness = bias * float((deviations**3).mean()) / spread**3
-        low = min(low, estimate - _untransformed(t, skewness) * error)
-        high = max(high, estimate - _untransformed(-t, skewness) * error)
+        low = min(low, estimate - _invert_transform(t, skewness) * error)
+        high = max(high, estimate - _invert_transform(-t, skewness) * error)
     if scale == "amount" and resampled.min() >= 0:
         low = max(low, 0.0)
     return low, high
@@ -126,7 +126,7 @@ def wilson_ends(share: float, cases: float, z: float) -> tuple[float, float]:
     return max(0.0, low), min(1.0, high)
 
 
-def _untransformed(t: float, skewness: float) -> float:
+def _invert_transform(t: float, skewness: float) -> float:
     """
     Return the studentized value that Hall's transformation takes to *t*.
 

@@ -153,7 +153,7 @@ def policy_gaps(
     )
     groups = groups_in_order(map(group_of, records))
     return [
-        _paired(records, column, name, (first, second), drawn)
+        _paired_difference(records, column, name, (first, second), drawn)
         for second in groups
         if second.policy != baseline and (first := Group(second.system, baseline)) in groups
         for name, column in scores.items()
@@ -230,7 +230,7 @@ def hidden_points(
     )
 
 
-def _paired(
+def _paired_difference(
     records: Sequence[TurnRecord],
     column: ScoreColumn,
     score: str,

@@ -98,7 +98,7 @@ class HumanScores:
     """What the tables were made of, for programs."""
 
     @property
-    def shown(self) -> list[HumanTable]:
+    def all_tables(self) -> list[HumanTable]:
         """All of it as tables."""
         return [*([self._by_depth()] if self.scores else []), *self.tables]
 

@@ -177,7 +177,7 @@ def preferences_of(
             for (depth, cell), test in zip(cells.items(), tests, strict=True)
         )
         found.append(PairPreferences(first=first, second=second, depths=tuple(depths), total=total))
-    return _corrected(found)
+    return _correct_pairs(found)
 
 
 def in_order(preferences: Sequence[Preference]) -> list[Preference]:
@@ -239,7 +239,7 @@ def _differences(
     return differences
 
 
-def _corrected(pairs: Sequence[PairPreferences]) -> list[PairPreferences]:
+def _correct_pairs(pairs: Sequence[PairPreferences]) -> list[PairPreferences]:
     totals = iter(holm([pair.total.test.p for pair in pairs]))
     depths = iter(holm([row.test.p for pair in pairs for row in pair.depths]))
     return [
@@ -308,7 +308,9 @@ def bradley_terry(
         lambda sums: _strengths(sums.reshape(-1, size, size)),
     )
     found = {
-        system: _bounded(number(strengths, cell, drawn, scale="difference", undefined=SLOW), strengths, drawn)
+        system: _drop_unsure_interval(
+            number(strengths, cell, drawn, scale="difference", undefined=SLOW), strengths, drawn
+        )
         for (system, cell), strengths in zip(cells.items(), values.T, strict=True)
     }
     return Strengths(
@@ -316,7 +318,9 @@ def bradley_terry(
     )
 
 
-def _bounded(one: NumberWithInterval, strengths: Matrix, drawn: Resampling) -> NumberWithInterval:
+def _drop_unsure_interval(
+    one: NumberWithInterval, strengths: Matrix, drawn: Resampling
+) -> NumberWithInterval:
     """Return *one*, without its interval if too many of its resampled *strengths* are undefined."""
     unknown = np.isnan(strengths[1 : drawn.weights.resamples + 1])
     if not len(unknown) or unknown.mean() <= (1 - drawn.confidence) / 2:
@@ -336,7 +340,7 @@ def _strengths(wins: Matrix) -> Matrix:
 
     NaN where there is no maximum, or the algorithm doesn't come near it in ``STEPS`` steps.
     """
-    bounded = np.flatnonzero(_reached(wins).all(axis=(1, 2)))
+    bounded = np.flatnonzero(_reachable(wins).all(axis=(1, 2)))
     won, met = wins[bounded].sum(axis=2), wins[bounded] + wins[bounded].transpose(0, 2, 1)
     logs = np.zeros_like(won)
     left = np.arange(len(bounded))
@@ -355,7 +359,7 @@ def _strengths(wins: Matrix) -> Matrix:
     return values
 
 
-def _reached(wins: Matrix) -> NDArray[np.bool_]:
+def _reachable(wins: Matrix) -> NDArray[np.bool_]:
     """Return for each two systems whether a chain of wins leads from one to the other; to itself one does."""
     reached: NDArray[np.bool_] = (wins > 0) | np.eye(wins.shape[-1], dtype=bool)
     for _ in range(wins.shape[-1].bit_length()):  # chains of twice the length each time
@@ -367,12 +371,12 @@ def _why_undefined(wins: Matrix, systems: Sequence[str]) -> UndefinedNumber | No
     def names(chosen: NDArray[np.bool_]) -> str:
         return ", ".join(system for system, among in zip(systems, chosen, strict=True) if among)
 
-    connected = _reached(wins + wins.T)
+    connected = _reachable(wins + wins.T)
     if not connected.all():
         return UndefinedNumber(
             reason=f"no comparisons lead from {names(connected[0])} to {names(~connected[0])}"
         )
-    reached = _reached(wins)
+    reached = _reachable(wins)
     if reached.all():
         return None
     # Of a best group are all who beat one of it, directly or not, and who so were beaten in their turn.

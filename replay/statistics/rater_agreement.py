@@ -193,7 +193,7 @@ class RatedItem:
     """What the caller knows the item by."""
 
     @property
-    def given(self) -> list[Rating]:
+    def given_ratings(self) -> list[Rating]:
         """The ratings that were given, by rater in alphabetical order."""
         return [self.ratings[rater] for rater in self.raters]
 
@@ -241,7 +241,7 @@ def disagreements(items: Sequence[RatedItem]) -> list[Disagreement]:
     """
     found = []
     for item in items:
-        given = item.given
+        given = item.given_ratings
         pairs = comb(len(given), 2)
         alike = sum(comb(times, 2) for times in Counter(given).values())
         if alike < pairs:

@@ -147,7 +147,7 @@ def rater_agreement_of(
     )
     cells = by_depth([item.depth for item in items])
     # One number for all rows: Fleiss' kappa of a depth is of some of the items that the total is of.
-    usual = {len(ratings) for ratings in complete_items([item.given for item in items])}
+    usual = {len(ratings) for ratings in complete_items([item.given_ratings for item in items])}
     *depths, total = (
         _row(items, depth, cell, drawn, level, same_raters, usual) for depth, cell in cells.items()
     )
@@ -167,7 +167,7 @@ def _row(
     same_raters: bool,
     usual: Collection[int],
 ) -> AgreementRow:
-    given = {place: items[place].given for place in cell}
+    given = {place: items[place].given_ratings for place in cell}
     shared = [place for place in cell if len(given[place]) > 1]
     complete = [place for place in shared if len(given[place]) in usual]
     several = [given[place] for place in shared]

@@ -49,29 +49,29 @@ class SpreadRow:
     """Scored turns of each run; where they differ, the runs were not scored on the same turns."""
 
     @property
-    def known(self) -> list[float]:
+    def known_values(self) -> list[float]:
         """The values that there are."""
         return [value for value in self.values if value is not None]
 
     @property
     def mean(self) -> float | None:
         """Over the runs; None if none has a value."""
-        return mean(self.known) if self.known else None
+        return mean(self.known_values) if self.known_values else None
 
     @property
     def deviation(self) -> float | None:
         """Standard deviation between runs; None for fewer than two values."""
-        return stdev(self.known) if len(self.known) > 1 else None
+        return stdev(self.known_values) if len(self.known_values) > 1 else None
 
     @property
     def least(self) -> float | None:
         """The smallest value."""
-        return min(self.known, default=None)
+        return min(self.known_values, default=None)
 
     @property
     def most(self) -> float | None:
         """The largest."""
-        return max(self.known, default=None)
+        return max(self.known_values, default=None)
 
     def to_json(self) -> dict[str, Any]:
         """Return plain values for JSON."""
@@ -194,8 +194,8 @@ class RepeatNumbers:
                 "whole_conversation": curve.whole,
                 "k": k,
                 "cases": every.scored,
-                **_named("pass_all", every),
-                **_named("pass_any", some),
+                **_estimate_cells("pass_all", every),
+                **_estimate_cells("pass_any", some),
             }
             for curve in self.curves
             for k, (every, some) in enumerate(zip(curve.passes_all, curve.passes_any, strict=True), 1)
@@ -207,7 +207,7 @@ class RepeatNumbers:
         return frame.astype({**kinds, **dict.fromkeys(parts, "float64")})
 
 
-def _named(name: str, one: Estimate) -> dict[str, float | None]:
+def _estimate_cells(name: str, one: Estimate) -> dict[str, float | None]:
     return {name: one.value, f"{name}_low": one.low, f"{name}_high": one.high}
 
 

@@ -196,7 +196,7 @@ def comparison_report(
             )
         )
     return ComparisonReport(
-        runs=(first.name, second.name), pairs=_corrected(found), left_out=left_out, settings=settings
+        runs=(first.name, second.name), pairs=_correct_pairs(found), left_out=left_out, settings=settings
     )
 
 
@@ -253,6 +253,6 @@ def _differing_parts(one: str, other: str) -> tuple[str, str]:
     )
 
 
-def _corrected(pairs: Sequence[ComparedPair]) -> tuple[ComparedPair, ...]:
+def _correct_pairs(pairs: Sequence[ComparedPair]) -> tuple[ComparedPair, ...]:
     adjusted = iter(correct_comparisons([one for pair in pairs for one in pair.comparisons]))
     return tuple(replace(pair, comparisons=tuple(next(adjusted) for _ in pair.comparisons)) for pair in pairs)

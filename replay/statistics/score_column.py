@@ -119,7 +119,7 @@ def survey_scorers(
     if any(isinstance(scorer, CorpusScorer) for scorer in found.values()):
         for records in in_parts(read()):
             for label, scorer in found.items():
-                found[label] = scorer.surveyed(records) if isinstance(scorer, CorpusScorer) else scorer
+                found[label] = scorer.survey(records) if isinstance(scorer, CorpusScorer) else scorer
     return found
 
 

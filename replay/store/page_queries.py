@@ -176,7 +176,7 @@ class RunBrowser:
         sql = f"SELECT count(DISTINCT depth) AS turns FROM turn GROUP BY {one}"
         return int(self._rows(f"SELECT coalesce(sum(turns), 0) FROM ({sql})")[0][0])
 
-    def played(self, *, after: int, until: int) -> list[PlaySummary]:
+    def play_summaries(self, *, after: int, until: int) -> list[PlaySummary]:
         """Return counts of the turns in rows *after* to *until*, by conversation, system and policy."""
         rows = self._rows(
             "SELECT conversation, min(source), system, policy, count(*), count(*) FILTER (WHERE valid = 0),"
@@ -193,7 +193,7 @@ class RunBrowser:
         sql = "SELECT system, conversation, depth, valid FROM turn WHERE policy = ? AND valid IS NOT NULL"
         return self._rows(sql, [policy])
 
-    def reworded(self) -> list[tuple[str, str, str, int, str]]:
+    def reworded_questions(self) -> list[tuple[str, str, str, int, str]]:
         """Return conversation, system, policy, depth and question of each turn not asked as recorded."""
         sql = "SELECT conversation, system, policy, depth, asked FROM turn WHERE asked != recorded"
         return self._rows(sql)

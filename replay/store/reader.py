@@ -111,7 +111,7 @@ class RunReader:
             return schema.from_json(value, schema.FACTS.get(key, object))
         return None
 
-    def needed(self, key: str) -> Any:
+    def required_fact(self, key: str) -> Any:
         """
         Return the value of *key* in the run table.
 
@@ -132,7 +132,7 @@ class RunReader:
         )
         return [schema.from_json(value, object) for (value,) in rows if isinstance(value, str)]
 
-    def lost(self) -> list[Missing]:
+    def lost_turns(self) -> list[Missing]:
         """Return what was found missing whenever the run was opened for writing, and what is missing now."""
         now = self._lacks(read_mark(self.folder))
         return [Missing(*one) for one in self.events(LOST)] + ([now] if now else [])
@@ -309,7 +309,7 @@ class RunReader:
         (count,) = next(self.rows("SELECT count(*) FROM turn"))
         return int(count)
 
-    def superseded(self) -> Iterator[SupersededTurn]:
+    def superseded_turns(self) -> Iterator[SupersededTurn]:
         """Yield the turns as they were before they were asked again, in the order of replacement."""
         return map(superseded_turn, self.rows(SELECT_SUPERSEDED))
 

@@ -222,10 +222,10 @@ def raw_reply(row: tuple[Any, ...]) -> RawReply:
     """Return the raw reply in a row of ``SELECT_RAW``."""
     values = dict(zip(_RAW_COLUMNS, row, strict=True))
     del values["size_bytes"]
-    return RawReply(**{**values, "data": _inflated(values["data"])})
+    return RawReply(**{**values, "data": _inflate(values["data"])})
 
 
-def _inflated(data: Any) -> bytes:
+def _inflate(data: Any) -> bytes:
     """
     Return the bytes that ``deflated`` compressed to *data*.
 

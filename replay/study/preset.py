@@ -122,7 +122,7 @@ class StudyStep:
     """The label of a button that answers nothing of all this; empty where there is none."""
 
 
-def written(form: Mapping[str, str], name: str) -> str:
+def form_text(form: Mapping[str, str], name: str) -> str:
     """Return what *form* has under *name*, as it is kept."""
     return form.get(name, "").replace("\r\n", "\n").strip()
 
@@ -134,7 +134,7 @@ def read_answer(step: StudyStep, form: Mapping[str, str]) -> tuple[dict[str, Val
     if step.way_out and form.get(WAY_OUT):
         return {WAY_OUT: 1}, {}
     for field in step.fields:
-        given = written(form, field.name)
+        given = form_text(form, field.name)
         if not given:
             if field.required:
                 faults[field.name] = "choose one" if field.options else "write something"
@@ -308,7 +308,7 @@ class Preset(ABC):
     def results(self, state: StudyState) -> Results:
         """Return what people said, as records and scores of turns, and as tables of the preset's own."""
 
-    def added(self, item: Any, conversation: str) -> tuple[NewTask, Conversation]:
+    def added_task(self, item: Any, conversation: str) -> tuple[NewTask, Conversation]:
         """
         Return the task of *item*, an ``added_item``, and what it is about, under the id *conversation*.
 

@@ -190,7 +190,7 @@ class StudyStore(StudyDatabase):
             known = self._up_to_date()
             return list((known.assignments if rater is None else known.of_rater.get(rater, {})).values())
 
-    def given(self) -> Mapping[int, int]:
+    def raters_per_task(self) -> Mapping[int, int]:
         """Return for each task how many raters have it open or have done it; 0 for an unknown task."""
         with self._lock:
             return self._up_to_date().given.copy()
@@ -212,7 +212,7 @@ class StudyStore(StudyDatabase):
             known = self._up_to_date().assignments
             return [(known[row["id"]], row["seen_at"]) for row in rows]
 
-    def seen(self) -> dict[int, str]:
+    def last_seen(self) -> dict[int, str]:
         """Return the time at which each rater last saw or answered something; without those who never did."""
         rows = self._rows(
             "SELECT rater, max(at) AS at FROM ("

@@ -222,28 +222,28 @@ class OpenTalk:
         return self.waiting and (self.seconds or 0.0) >= SLOW_S
 
     @property
-    def failed(self) -> TalkTurn | None:
+    def failed_turn(self) -> TalkTurn | None:
         """The last question, if no answer came to it."""
         last = self.turns[-1] if self.turns else None
         return last if last is not None and last.outcome not in (None, "answered") else None
 
     @property
-    def answered(self) -> int:
+    def answered_questions(self) -> int:
         """Questions that have an answer."""
-        return len(self.turns) - (self.waiting or self.failed is not None)
+        return len(self.turns) - (self.waiting or self.failed_turn is not None)
 
     @property
     def may_ask(self) -> bool:
-        return not self.waiting and self.failed is None and len(self.turns) < self.plan.most
+        return not self.waiting and self.failed_turn is None and len(self.turns) < self.plan.most
 
     @property
     def may_take_back(self) -> bool:
         """Return whether something else can be asked in the place of what failed."""
-        return self.failed is not None and not (self.plan.opening_fixed and len(self.turns) == 1)
+        return self.failed_turn is not None and not (self.plan.opening_fixed and len(self.turns) == 1)
 
     @property
     def may_end(self) -> bool:
-        return not self.waiting and self.failed is None and len(self.turns) >= self.plan.fewest
+        return not self.waiting and self.failed_turn is None and len(self.turns) >= self.plan.fewest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -78,7 +78,7 @@ def notes(study: AgreementStudy) -> list[str]:
     for one in study.agreements:
         if missing := len(matched.pairs) - len(one.scores):
             said.append(f"{one.label}: {count_text(missing, 'item')} without a score or a rating; left out.")
-        said += [f"{one.label}: {text}" for text in _undefined(one.correlations)]
+        said += [f"{one.label}: {text}" for text in _undefined_reasons(one.correlations)]
         if one.lower_is_better and one.ranking:
             said.append(f"{one.label}: less is better, so the system with the least comes first.")
     if settings.resamples:
@@ -105,7 +105,7 @@ def notes(study: AgreementStudy) -> list[str]:
     return [*said, *study.scores.notes, *study.human.notes]
 
 
-def _undefined(found: Mapping[CorrelationName, NumberWithInterval]) -> list[str]:
+def _undefined_reasons(found: Mapping[CorrelationName, NumberWithInterval]) -> list[str]:
     reasons: dict[str, None] = {}
     for name, one in found.items():
         if isinstance(one.value, UndefinedNumber):
@@ -148,13 +148,13 @@ def _ranking_columns(agreements: Sequence[ScoreAgreement], short: Mapping[str, s
         column("same", ("yes" if r.same else "no" for _, r in ranked), left=True),
         column("pairs", (f"{r.agreeing}/{r.pairs}" for _, r in ranked)),
         column("kendall", (_number(r.kendall) for _, r in ranked)),
-        *([column("passages", (_pooled(one) for one, _ in ranked), left=True)] if passages else []),
+        *([column("passages", (_pooled_share(one) for one, _ in ranked), left=True)] if passages else []),
         column("by score", (order(r.by_metric) for _, r in ranked), left=True),
         column("by people", (order(r.by_humans) for _, r in ranked), left=True),
     ]
 
 
-def _pooled(one: ScoreAgreement) -> str:
+def _pooled_share(one: ScoreAgreement) -> str:
     """
     Return the share of passages over all pairs; without an interval, since the pairs share their systems.
     """

@@ -297,7 +297,7 @@ def _agreement(
     lower_is_better: bool,
 ) -> ScoreAgreement:
     known = [
-        (item, _mapped(value, settings), rating)
+        (item, _map_score(value, settings), rating)
         for item, rated in matched.pairs
         if (value := _score(item, score, criteria)) is not None
         and (rating := rated.mean(criterion)) is not None
@@ -357,7 +357,7 @@ def _score(item: TableItem, name: str, criteria: Sequence[str]) -> float | None:
     return mean(v for v in values if v is not None) if values and None not in values else None
 
 
-def _mapped(value: float, settings: StudySettings) -> float:
+def _map_score(value: float, settings: StudySettings) -> float:
     if settings.score_range is None or settings.human_range is None:
         return value
     (low, high), (to_low, to_high) = settings.score_range, settings.human_range

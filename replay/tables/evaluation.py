@@ -260,7 +260,7 @@ def _row(
         "id": row.id,
         "Question": row.question,
         "Golden Context": row.context,
-        "Golden Response": row.golden[0] if len(row.golden) == 1 else _shown(row.golden),
+        "Golden Response": row.golden[0] if len(row.golden) == 1 else _cell_text(row.golden),
         "Candidate Response": row.candidate,
     }
     reasons = {}
@@ -273,13 +273,13 @@ def _row(
     if isinstance(claims.counts, ClaimCounts):
         counts = claims.counts
         cells |= zip(COUNTS, (counts.golden, counts.candidate, counts.common), strict=True)
-    cells |= {name: _shown(value) for name, value in claims.lists.items()}
+    cells |= {name: _cell_text(value) for name, value in claims.lists.items()}
     if reasons:
-        cells["Unscored"] = _shown(reasons)
+        cells["Unscored"] = _cell_text(reasons)
     return cells
 
 
-def _shown(value: Any) -> str:
+def _cell_text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 

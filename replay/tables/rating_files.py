@@ -251,7 +251,7 @@ def read_rating_table(table: DataTable) -> ItemSet:
     ignored = [n for n in table.columns if n not in _NOT_CRITERIA and n not in criteria]
     notes = (f"{table.path}: columns without numbers are not read: {', '.join(ignored)}.",) if ignored else ()
     by_rater = "rater" in table.columns
-    items = _joined(table, criteria) if by_rater else [_row_item(row, criteria) for row in table.rows]
+    items = _join_rows(table, criteria) if by_rater else [_row_item(row, criteria) for row in table.rows]
     if not by_rater:
         _check_each_once(table, items)
     return ItemSet(
@@ -264,11 +264,11 @@ def _check_each_once(table: DataTable, items: list[TableItem]) -> None:
     for row, item in zip(table.rows, items, strict=True):
         key = tuple(sorted(item.keys.items()))
         if key and key in seen:
-            raise row.place.error(f"{_named(item.keys)} stands in an earlier row too")
+            raise row.place.error(f"{_item_name(item.keys)} stands in an earlier row too")
         seen.add(key)
 
 
-def _joined(table: DataTable, criteria: list[str]) -> list[TableItem]:
+def _join_rows(table: DataTable, criteria: list[str]) -> list[TableItem]:
     """Return one item for all rows about it, with a rating by each rater of the file."""
     raters = sorted({str(row.cells.get("rater")) for row in table.rows})
     found: dict[tuple[tuple[str, str], ...], tuple[TableRow, dict[str, Mapping[str, float | None]]]] = {}
@@ -279,7 +279,7 @@ def _joined(table: DataTable, criteria: list[str]) -> list[TableItem]:
         _, given = found.setdefault(tuple(sorted(keys.items())), (row, {}))
         rater = str(row.cells.get("rater"))
         if rater in given:
-            raise row.place.error(f"{rater} rates {_named(keys)} a second time", "rater")
+            raise row.place.error(f"{rater} rates {_item_name(keys)} a second time", "rater")
         given[rater] = {name: rating(row.cells.get(name), row.place, name) for name in criteria}
     return [
         TableItem(
@@ -324,7 +324,7 @@ def _holds_numbers(table: DataTable, name: str) -> bool:
     return any(one is not None for one in found)
 
 
-def _named(keys: Mapping[str, str]) -> str:
+def _item_name(keys: Mapping[str, str]) -> str:
     return ", ".join(f"{name} {value}" for name, value in keys.items())
 
 

@@ -122,7 +122,7 @@ def dialogue_case(
 
 def _fed(table: DataTable) -> Iterator[RecordedResponse]:
     for number, row in enumerate(table.rows, 1):
-        lines = _spoken(_text(row, "context"))
+        lines = _split_speakers(_text(row, "context"))
         whole = "response" not in row.cells
         response = None if whole else _text(row, "response").removeprefix("System:").strip()
         if whole and not lines:
@@ -166,7 +166,7 @@ def _table(table: DataTable) -> Iterator[RecordedResponse]:
             path=str(table.path),
         )
     for number, row in enumerate(table.rows, 1):
-        lines = _spoken(_text(row, "context")) if row.cells.get("context") else []
+        lines = _split_speakers(_text(row, "context")) if row.cells.get("context") else []
         lines += [("User", _text(row, "question"))] if row.cells.get("question") else []
         id, system = str(row.cells.get("id") or number), str(row.cells.get("system") or "")
         if lines and not row.cells.get("response") and not row.cells.get("question"):
@@ -210,7 +210,7 @@ def _response(
     return RecordedResponse(id=id, system=system, level="turn", case=case)
 
 
-def _spoken(text: str) -> list[Line]:
+def _split_speakers(text: str) -> list[Line]:
     """Return *text* by its speakers; a line without one goes on with the utterance before it."""
     lines: list[Line] = []
     for line in filter(None, map(str.strip, text.splitlines())):

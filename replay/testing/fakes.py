@@ -318,7 +318,7 @@ class ChatServer:
         answer = await self._reply(body["messages"][-1]["content"])
         return web.json_response({"choices": [{"message": {"role": "assistant", "content": answer}}]})
 
-    async def _said(self, request: web.Request) -> web.Response:
+    async def _plain_reply(self, request: web.Request) -> web.Response:
         body = await request.json()
         return web.json_response({"answer": await self._reply(body["question"])})
 
@@ -329,7 +329,7 @@ async def chat_server(delay_s: float = 0.0) -> AsyncIterator[ChatServer]:
     server = ChatServer(delay_s)
     app = web.Application()
     app.router.add_post("/v1/chat/completions", server._chat)
-    app.router.add_post("/said", server._said)
+    app.router.add_post("/said", server._plain_reply)
     server._runner = runner = web.AppRunner(app, access_log=None)
     await runner.setup()
     try:

@@ -83,7 +83,7 @@ class ReaderContract:
 
     def test_it_opens_nothing_before_it_is_asked(self, reader: Reader, tmp_path: Path) -> None:
         found = reader.read(tmp_path / "later.jsonl")
-        message = _refused(found, "a file that isn't there")
+        message = _refusal_message(found, "a file that isn't there")
         assert "no such file" in message, (
             f'{message}: open files with replay.read_whole, which says "no such file"'
         )
@@ -119,7 +119,7 @@ class ReaderContract:
         )
 
     def test_a_folder_is_named_as_one(self, reader: Reader, tmp_path: Path) -> None:
-        message = _refused(reader.read(tmp_path), "a folder")
+        message = _refusal_message(reader.read(tmp_path), "a folder")
         assert "is a folder" in message, (
             f'{message}: open files with replay.read_whole, which says "is a folder"'
         )
@@ -127,7 +127,7 @@ class ReaderContract:
     def test_other_encodings_are_named(self, reader: Reader, good: Path, tmp_path: Path) -> None:
         wide = tmp_path / f"wide{good.suffix}"
         wide.write_bytes(good.read_text("utf-8").encode("utf-16"))
-        message = _refused(reader.read(wide), "a file in UTF-16")
+        message = _refusal_message(reader.read(wide), "a file in UTF-16")
         assert "UTF-16" in message, (
             f"{message}: open files with replay.read_whole, which names other encodings"
         )
@@ -198,7 +198,7 @@ def _conversations(reader: Reader, path: Path) -> list[Conversation]:
     return [one for one in found if isinstance(one, Conversation)]
 
 
-def _refused(found: Iterator[Conversation | DatasetError], what: str) -> str:
+def _refusal_message(found: Iterator[Conversation | DatasetError], what: str) -> str:
     """
     Return the message of the ``DatasetError`` with which reading *what* fails.
 

@@ -64,7 +64,7 @@ class ScorerContract:
             f"observe gave {len(observed)} observations for {len(records)} records: give one for each, in "
             "their order, and replay.Unscored(reason=...) where there is none"
         )
-        assert len({str(one) for one in _scored(scorer, records)}) >= 2, (
+        assert len({str(one) for one in _scored_values(scorer, records)}) >= 2, (
             f"the records don't tell much: of {observed} at least two must be scored, and differ; give a "
             "fixture `records` of turns that this scorer scores"
         )
@@ -110,7 +110,7 @@ class ScorerContract:
 
     def test_observations_are_json_values(self, scorer: Scorer[Any], records: Sequence[TurnRecord]) -> None:
         """They are stored with the run and combined later."""
-        scored = _scored(scorer, records)
+        scored = _scored_values(scorer, records)
         try:
             kept = json.loads(json.dumps(scored, allow_nan=False))
         except (TypeError, ValueError) as error:
@@ -127,7 +127,7 @@ class ScorerContract:
     def test_the_order_of_observations_does_not_matter(
         self, scorer: Scorer[Any], records: Sequence[TurnRecord]
     ) -> None:
-        scored = _scored(scorer, records) * 3
+        scored = _scored_values(scorer, records) * 3
         found = [scorer.combine(scored), scorer.combine(scored[::-1]), scorer.combine(iter(scored))]
 
         assert found[0] == found[1] == found[2], (
@@ -140,7 +140,7 @@ class ScorerContract:
         self, scorer: Scorer[Any], records: Sequence[TurnRecord]
     ) -> None:
         """A bootstrap draws some of them several times."""
-        scored = _scored(scorer, records)
+        scored = _scored_values(scorer, records)
         once, often = scorer.combine(scored), scorer.combine(scored * 5)
 
         assert often == pytest.approx(once), (
@@ -161,7 +161,7 @@ class ScorerContract:
     ) -> None:
         if not (isinstance(scorer, MeanScorer) and scorer.is_mean):
             pytest.skip("not a mean")
-        scored = _scored(scorer, records)
+        scored = _scored_values(scorer, records)
 
         assert all(isinstance(one, float) for one in scored), (
             f"is_mean is true, and the observations are {scored}: give floats"
@@ -213,5 +213,5 @@ class ScorerContract:
             )
 
 
-def _scored(scorer: Scorer[Any], records: Sequence[TurnRecord]) -> list[Any]:
+def _scored_values(scorer: Scorer[Any], records: Sequence[TurnRecord]) -> list[Any]:
     return [one for one in scorer.observe(records) if not isinstance(one, Unscored)]

@@ -129,11 +129,11 @@ class ConversationIndex:
         self._sorted.clear()
         self._scores.clear()
         now = self._browser.progress()
-        new = self._browser.played(after=self._newest, until=now.newest)
+        new = self._browser.play_summaries(after=self._newest, until=now.newest)
         if now.events != self._events or self._turns + sum(one.turns for one in new) != now.turns:
             # A resumed run drops turns of half-played conversations.
             self._entries, self._turns, self._texts_to = {}, 0, 0
-            new = self._browser.played(after=0, until=now.newest)
+            new = self._browser.play_summaries(after=0, until=now.newest)
         for one in new:
             self._add(one)
         self._newest, self._events = now.newest, now.events

@@ -253,7 +253,7 @@ def conversation_view(
         turns = turns[: max((record.depth for record in records), default=0)]
         endings = {group_of(one): ending_text(one) for one in browser.endings(id)}
 
-    def shown(group: Group, depth: int) -> TurnView | None:
+    def view_of_turn(group: Group, depth: int) -> TurnView | None:
         record = plays.get((group, depth))
         if record is None:
             return None
@@ -276,7 +276,7 @@ def conversation_view(
         turns=tuple(
             TurnRow(
                 turn,
-                [shown(group, depth) for group in groups],
+                [view_of_turn(group, depth) for group in groups],
                 [checks.get((group, depth, False), []) for group in groups],
                 steps_view(turn.steps, (), room),
             )

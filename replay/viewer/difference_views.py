@@ -54,7 +54,7 @@ def gap_view(numbers: RunNumbers) -> GapView:
         chart=gap_chart(gaps) if gaps else None,
         attributions=numbers.gap.rows,
         missing=missing_policies(set(numbers.gap.policies.values())),
-        tests=len(numbers.gap.tested),
+        tests=len(numbers.gap.p_values),
         by_verdict=numbers.gap.by_verdict,
         not_judged=sum(
             one.total.not_judged for one in numbers.report.table.groups if one.group.policy == "pred"
@@ -88,7 +88,7 @@ def _attribution_text(one: Attribution) -> str:
         return f"The gap itself could be chance ({_p(gap)}): read nothing into its parts."
     if gap.value < 0:
         return "The system does better over its own answers than over gold ones: there is no loss to explain."
-    said = [_recovered(one)] if "mending" in one.parts else []
+    said = [_recovery_text(one)] if "mending" in one.parts else []
     if "drift_at_least" in one.parts:
         said += [_drift(one), _wrong_answers(one)]
     elif one.mended is None:
@@ -106,7 +106,7 @@ def _attribution_text(one: Attribution) -> str:
     return " ".join(said)
 
 
-def _recovered(one: Attribution) -> str:
+def _recovery_text(one: Attribution) -> str:
     """Return in words how much a policy gives back, and how much more people's own wording does."""
     mending = one.parts["mending"]
     if not mending.is_certain:

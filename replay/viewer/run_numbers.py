@@ -90,7 +90,7 @@ class GateResult:
     """Why they could not be checked."""
 
     @property
-    def failed(self) -> int:
+    def failures(self) -> int:
         return sum(not one.holds for one in self.results)
 
     @property
@@ -99,7 +99,7 @@ class GateResult:
         if self.problem:
             return "not checked"
         of = len(self.results)
-        return f"{self.failed} of {of} failed" if self.failed else f"{of} of {of} kept" if of else ""
+        return f"{self.failures} of {of} failed" if self.failures else f"{of} of {of} kept" if of else ""
 
 
 NO_GATE = GateResult(results=())

@@ -113,7 +113,7 @@ def check_host_and_origin(request: web.Request, names: Collection[str], hint: st
     Raises:
         web.HTTPException: it isn't for us, or comes from another site's page.
     """
-    reached = _reached(request)
+    reached = _own_address(request)
     if not is_own_name(request.host, reached, names):
         raise web.HTTPMisdirectedRequest(reason=f"this server is not called {request.host!r}{hint}")
     origin = request.headers.get("Origin")
@@ -123,7 +123,7 @@ def check_host_and_origin(request: web.Request, names: Collection[str], hint: st
 
 def cookie_of(request: web.Request, name: str) -> str:
     """Return *name* with the server's port, since browsers send a machine's cookies to all of its ports."""
-    return f"{name}-{_reached(request)[1]}"
+    return f"{name}-{_own_address(request)[1]}"
 
 
 def token_to_cookie(
@@ -176,7 +176,7 @@ def let_in_by_token(request: web.Request, token: str | None, cookie: str, reason
     raise web.HTTPUnauthorized(reason=reason)
 
 
-def _reached(request: web.Request) -> tuple[str, int]:
+def _own_address(request: web.Request) -> tuple[str, int]:
     """Return the address and port at which *request* came."""
     transport = request.transport
     reached: tuple[str, int] = transport.get_extra_info("sockname")[:2] if transport is not None else ("", 0)

@@ -56,17 +56,17 @@ class SharedFailureCounts:
     def answered(self, name: str) -> None:
         # Looked at first: almost always there is nothing to change, and nothing to lock.
         if _COUNTS.unpack_from(self._map, self._offsets[name]) != (0, 1):
-            with self._locked():
+            with self._lock():
                 _COUNTS.pack_into(self._map, self._offsets[name], 0, 1)
 
     def failed(self, name: str) -> int:
-        with self._locked():
+        with self._lock():
             failures, has_answered = _COUNTS.unpack_from(self._map, self._offsets[name])
             _COUNTS.pack_into(self._map, self._offsets[name], failures + 1, has_answered)
         return int(failures) + 1
 
     @contextmanager
-    def _locked(self) -> Iterator[None]:
+    def _lock(self) -> Iterator[None]:
         fcntl.lockf(self._descriptor, fcntl.LOCK_EX)
         try:
             yield
@@ -155,7 +155,7 @@ class WorkerProcess:
         self._pipe = Connection(ours.dup().detach())
         with theirs:
             environment = _environment(self._workers)
-            self._process = await _spawned(self._module, theirs, self._descriptors, environment)
+            self._process = await _spawn(self._module, theirs, self._descriptors, environment)
         loop = asyncio.get_running_loop()
         self._reading = Thread(target=self._read, args=[self._pipe, loop], name="worker", daemon=True)
         self._reading.start()
@@ -242,7 +242,7 @@ def _environment(workers: int) -> dict[str, str]:
     return {**threads, **os.environ, **modules, **child_environment()}
 
 
-async def _spawned(
+async def _spawn(
     module: str, end: socket.socket, shared: tuple[int, int], environment: Mapping[str, str]
 ) -> asyncio.subprocess.Process:
     descriptors: Sequence[int] = (end.fileno(), *shared)

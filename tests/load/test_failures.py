@@ -132,7 +132,7 @@ async def test_turns_that_are_not_kept_are_counted_with_their_latencies(tmp_path
     assert len(run.records()) == 20
     assert run.outcomes() == {"answered": 75, "refused": 25}
     (level,) = run.load_summary(resamples=0).levels
-    assert (level.total.turns, level.total.tallied, level.total.answered) == (100, 80, 75)
+    assert (level.total.turns, level.total.tallied, level.total.answered_turns) == (100, 80, 75)
     assert level.total.latency.count == 75
     assert not level.total.latency.exact
     assert level.total.latency.p50_s >= 0.01
@@ -146,4 +146,4 @@ async def test_without_any_kept_turn_there_are_still_numbers(tmp_path):
     assert run.records() == []
     summary = run.load_summary(resamples=0)
     assert summary.turns == 30
-    assert summary.levels[0].total.answered == 30
+    assert summary.levels[0].total.answered_turns == 30

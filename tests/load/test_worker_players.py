@@ -108,7 +108,7 @@ async def test_a_worker_that_is_killed_ends_the_run_with_all_that_was_answered(t
     assert len({(r.conversation, r.depth) for r in run.records()}) == answered
     (level,) = level_events(run)
     assert level["interrupted"]
-    assert run.load_summary(resamples=0).levels[0].total.answered == answered
+    assert run.load_summary(resamples=0).levels[0].total.answered_turns == answered
     assert has_turn_key(run)
     assert not workers_of_this_process()
 

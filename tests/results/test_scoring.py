@@ -139,9 +139,9 @@ def test_surveyed_part_by_part_a_retrieval_scorer_knows_which_systems_report_pas
     scorer = hit_rate_scorer(k=1)
     assert isinstance(scorer, CorpusScorer)
     assert scorer.observe([without]) == [Unscored(reason="the system reports no passages")]
-    knowing = scorer.surveyed([with_some]).surveyed([without])
+    knowing = scorer.survey([with_some]).survey([without])
     assert knowing.observe([without]) == [0.0]
-    assert scorer.surveyed([without]).observe([with_some]) == [
+    assert scorer.survey([without]).observe([with_some]) == [
         Unscored(reason="the system reports no passages")
     ]
     assert knowing.signature == scorer.signature
@@ -153,11 +153,11 @@ def test_surveyed_part_by_part_bertscore_weighs_by_the_references_of_the_whole_r
     played = records()
     for begin in range(0, len(played), 7):
         assert isinstance(known, IdfBertScore)
-        known = known.surveyed(played[begin : begin + 7])
+        known = known.survey(played[begin : begin + 7])
     assert known._idf_references(played[:1]) == scorer._idf_references(played)
     assert known._idf_references(played[:1]) != scorer._idf_references(played[:1])
     assert known.signature == scorer.signature
-    assert scorer.surveyed([])._idf_references(played) == []
+    assert scorer.survey([])._idf_references(played) == []
 
 
 def test_without_idf_bertscore_needs_no_survey():

@@ -163,10 +163,10 @@ def test_what_pairs_have_scored_is_kept_by_the_references_that_weighed_them(tiny
 
 def test_only_references_that_are_compared_weigh_word_pieces():
     first = [turn("a", "cat", "dog", depth=1), turn("I don't know", "dog", depth=2), turn(None, "x", depth=3)]
-    scorer = bertscore(idf=True).surveyed([*first, turn("a", "CANNOTANSWER", depth=4)])
+    scorer = bertscore(idf=True).survey([*first, turn("a", "CANNOTANSWER", depth=4)])
 
     assert scorer.references == {("c1", 1): ("cat", "dog")}
-    assert scorer.surveyed([turn("a", "mat", depth=5)]).references == {
+    assert scorer.survey([turn("a", "mat", depth=5)]).references == {
         ("c1", 1): ("cat", "dog"),
         ("c1", 5): ("mat",),
     }
@@ -225,10 +225,12 @@ def test_scores_are_kept_until_there_are_too_many(tiny_model, monkeypatch):
 def test_a_text_of_several_blocks_is_embedded_once_while_it_is_held(tiny_model, monkeypatch, held, times):
     encoded = []
     model = bertscore_model.BertModel(tiny_model, 2, "cpu")
-    embed = model._embed
+    embed = model._embed_texts
     monkeypatch.setattr(bertscore_model, "BLOCK", 2)
     monkeypatch.setattr(bertscore_model, "HELD_FLOATS", held)
-    monkeypatch.setattr(model, "_embed", lambda pieces, *more: encoded.extend(pieces) or embed(pieces, *more))
+    monkeypatch.setattr(
+        model, "_embed_texts", lambda pieces, *more: encoded.extend(pieces) or embed(pieces, *more)
+    )
     model.score([(f"the cat {'sat ' * n}", "a dog") for n in range(6)])
 
     assert encoded.count("a dog") == times

@@ -127,9 +127,9 @@ def test_a_run_that_is_surveyed_in_parts_is_known_as_a_whole():
     first, second = [retrieved("a", depth=1)], [retrieved("", depth=2)]
     scorer = hit_rate_scorer()
 
-    assert scorer.surveyed(first).surveyed(second).observe(second) == [0.0]
-    assert scorer.surveyed(second).surveyed(first).observe(second) == [0.0]
-    assert scorer.surveyed(second).observe(second) == [Unscored(reason="the system reports no passages")]
+    assert scorer.survey(first).survey(second).observe(second) == [0.0]
+    assert scorer.survey(second).survey(first).observe(second) == [0.0]
+    assert scorer.survey(second).observe(second) == [Unscored(reason="the system reports no passages")]
     assert scorer.observe(second) == [Unscored(reason="the system reports no passages")]
 
 

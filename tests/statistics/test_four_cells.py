@@ -259,7 +259,7 @@ def test_the_more_is_said_the_stricter():
     assert alone.parts["gap"].adjusted_p == 3 * 2 / 2**6, "gap, drift and history"
     assert not alone.parts["gap"].is_certain
     again = judged(own.attributions() * 3, own.by_verdict())
-    assert len(again.tested) == 4, "what was lost on drifted questions is one more, the same gap is none"
+    assert len(again.p_values) == 4, "what was lost on drifted questions is one more, the same gap is none"
     same = [row.parts["gap"].adjusted_p for row in (*again.rows, *again.by_verdict)]
     assert same == [4 * 2 / 2**6] * 4
     assert alone.parts["wording"].p is None, "shown, and no claim"

@@ -61,7 +61,7 @@ def test_each_interval_is_that_of_the_measure_over_resampled_conversations(metho
 
     def alpha(weight) -> float:
         drawn = [
-            item.given
+            item.given_ratings
             for item in items
             if depth in (None, item.depth)
             for _ in range(int(weight[int(item.conversation[1:])]))
@@ -176,7 +176,7 @@ def test_numbers_take_the_scale_that_is_named():
         RatedItem(conversation=str(place), ratings={"ann": a, "bob": b})
         for place, (a, b) in enumerate([(1, 2), (2, 2), (5, 4), (3, 5)])
     ]
-    pairs = [item.given for item in items]
+    pairs = [item.given_ratings for item in items]
     for level in ("nominal", "ordinal", "interval", "ratio"):
         assert rater_agreement_of(items, level=level).total.alpha.value == krippendorff_alpha(pairs, level)
 

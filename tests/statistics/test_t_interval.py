@@ -93,12 +93,12 @@ def test_seconds_are_not_negative_and_what_can_be_is():
 
 def test_halls_transformation_by_hand():
     """Skewness k = .5 (corrected), t = 1.5: (cbrt(1 + .5 (1.5 - .5/6)) - 1) / (.5/3)."""
-    from replay.statistics.interval import _untransformed
+    from replay.statistics.interval import _invert_transform
 
-    assert _untransformed(1.5, 0.5) == pytest.approx(1.172581, abs=1e-6)
+    assert _invert_transform(1.5, 0.5) == pytest.approx(1.172581, abs=1e-6)
     back = 1.172581 + 0.5 * 1.172581**2 / 3 + 0.25 * 1.172581**3 / 27 + 0.5 / 6
     assert back == pytest.approx(1.5, abs=1e-5)
-    assert _untransformed(1.5, 0.0) == 1.5
+    assert _invert_transform(1.5, 0.0) == 1.5
 
 
 @pytest.mark.parametrize("scale", ["signed share", "amount", "difference"])

@@ -39,7 +39,7 @@ def test_the_turns_of_a_conversation_are_its_records(browser, folder):
 def test_a_play_under_another_id_has_the_recorded_conversation(browser):
     assert browser.conversation("a-again").id == "a"
     assert browser.conversation("nobody") is None
-    assert [one.source for one in browser.played(after=0, until=99)] == [None, None, "a"]
+    assert [one.source for one in browser.play_summaries(after=0, until=99)] == [None, None, "a"]
 
 
 def test_groups_titles_and_sources_are_listed(browser):
@@ -49,7 +49,7 @@ def test_groups_titles_and_sources_are_listed(browser):
 
 
 def test_what_happened_is_counted_by_conversation_and_policy(browser):
-    counted = {(one.conversation, one.policy): one[4:] for one in browser.played(after=0, until=99)}
+    counted = {(one.conversation, one.policy): one[4:] for one in browser.play_summaries(after=0, until=99)}
     assert counted == {
         ("a", "gold"): (2, 0, 0, 1),
         ("a", "pred"): (1, 1, 0, 0),

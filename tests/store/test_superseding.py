@@ -48,7 +48,7 @@ async def test_a_turn_that_stands_alone_gives_way_alone(store):
     await store.replace(record(2, answer="after"), "again", and_later=False)
     after = [("c", 1, "before 1"), ("c", 2, "after"), ("c", 3, "before 3"), ("other", 1, "before 1")]
     assert answers(store) == after
-    (kept,) = store.superseded()
+    (kept,) = store.superseded_turns()
     assert (kept.reason, kept.record) == ("again", record(2))
     assert kept.at.endswith("+00:00")
 
@@ -56,7 +56,7 @@ async def test_a_turn_that_stands_alone_gives_way_alone(store):
 async def test_turns_that_leaned_on_it_give_way_with_it(store):
     await store.replace(record(2, answer="after"), "again", and_later=True)
     assert answers(store) == [("c", 1, "before 1"), ("c", 2, "after"), ("other", 1, "before 1")]
-    assert [kept.record for kept in store.superseded()] == [record(2), record(3)]
+    assert [kept.record for kept in store.superseded_turns()] == [record(2), record(3)]
     assert store.count_superseded() == (2, 2)
 
 
@@ -74,7 +74,7 @@ async def test_what_can_t_be_stored_leaves_the_turn_before_in_its_place(store):
     with pytest.raises(RunError, match="can't be written"):
         await store.replace(record(2, usage=too_large), "again", and_later=True)
     assert [answer for *_, answer in answers(store)] == ["before 1", "before 2", "before 3", "before 1"]
-    assert list(store.superseded()) == []
+    assert list(store.superseded_turns()) == []
     assert len(scored(store)) == 4
 
 
@@ -82,14 +82,14 @@ async def test_a_session_that_is_gone_leaves_its_turns_behind(store):
     store.forget("c", "s", "pred")
     await store.flush()
     assert answers(store) == [("other", 1, "before 1")]
-    assert {kept.reason for kept in store.superseded()} == {"the system's session was gone"}
+    assert {kept.reason for kept in store.superseded_turns()} == {"the system's session was gone"}
     assert scored(store) == [("other", 1)]
 
 
 async def test_a_turn_replaced_twice_is_kept_twice(store):
     for attempt in ("after", "later"):
         await store.replace(record(1, answer=attempt), attempt, and_later=False)
-    assert [kept.record.answer for kept in store.superseded()] == ["before 1", "after"]
+    assert [kept.record.answer for kept in store.superseded_turns()] == ["before 1", "after"]
     assert store.count_superseded() == (1, 2)
 
 
@@ -97,4 +97,4 @@ async def test_text_that_utf_8_can_t_hold_is_kept_too(store):
     odd = record(1, "other", answer="\ud83d\x00")
     await store.replace(odd, "again", and_later=False)
     await store.replace(record(1, "other", answer="after"), "again", and_later=False)
-    assert list(store.superseded())[-1].record == odd
+    assert list(store.superseded_turns())[-1].record == odd

@@ -26,7 +26,7 @@ def store(path):
 
 
 def seen(store):
-    return store.raters(), dict(store.tasks()), store.assignments(), dict(store.given())
+    return store.raters(), dict(store.tasks()), store.assignments(), dict(store.raters_per_task())
 
 
 def test_the_writer_knows_what_the_file_holds(store, path):

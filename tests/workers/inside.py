@@ -61,7 +61,7 @@ def started_inside(monkeypatch: pytest.MonkeyPatch) -> list[Inside]:
         started.append(Inside(module, end, shared[0]))
         return started[-1]
 
-    monkeypatch.setattr(process, "_spawned", spawned)
+    monkeypatch.setattr(process, "_spawn", spawned)
     return started
 
 

@@ -142,7 +142,7 @@ def test_all_are_one_line(states, line):
 async def test_it_is_shown_in_time(monkeypatch):
     """That a look is taken at the end as well is what a short run is shown by."""
     looks = []
-    async with following.WorkerStatus().shown(looks.append):
+    async with following.WorkerStatus().show_regularly(looks.append):
         await asyncio.sleep(0)
     assert looks == [[]]
 

@@ -198,8 +198,8 @@ class RunExporter:
         )
         self._on_failure = scenario.play.on_failure
         self._reader = RunReader(folder)
-        self._histories = self._reader.needed("histories")
-        self._keeps_history = self._reader.needed("keeps_history")
+        self._histories = self._reader.required_fact("histories")
+        self._keeps_history = self._reader.required_fact("keeps_history")
         self._row = 0
         """The last turn that was sent."""
         self._open: dict[Play, None] = {}

@@ -147,7 +147,7 @@ def fits(answer: str, schema: str) -> tuple[bool, str]:
     errors = list(islice(_validator(schema).iter_errors(value), COMPARED))
     if not errors:
         return True, "the answer fits the schema"
-    return False, _shown(_most_telling(errors))
+    return False, _error_text(_most_telling(errors))
 
 
 def schema_fault(schema: str) -> str | None:
@@ -165,7 +165,7 @@ def schema_fault(schema: str) -> str | None:
                 compile_pattern(error.instance)
             except ValueError as why:
                 return f"is no JSON schema: {_path(error.instance_path)}: {why}"
-        return f"is no JSON schema: {_shown(error)}"
+        return f"is no JSON schema: {_error_text(error)}"
     except ValueError as error:  # of its depth
         return f"is no JSON schema: {error}"
     return None
@@ -200,7 +200,7 @@ def _branches(error: Any) -> list[list[Any]]:
     return getattr(error.kind, "context", [])
 
 
-def _shown(error: Any) -> str:
+def _error_text(error: Any) -> str:
     return f"{_path(error.instance_path)}: {error.message:.300}"
 
 

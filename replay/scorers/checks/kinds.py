@@ -99,7 +99,7 @@ def check_of(expectation: Expectation) -> Check:
             f"\"{called}\" can't name a check: letters, digits, - and _, and no kind's own name", "as"
         )
     try:
-        return _made(expectation.kind, msgspec.json.encode(expectation.value))
+        return _make_check(expectation.kind, msgspec.json.encode(expectation.value))
     except RecursionError as error:
         raise BadExpectationError("is nested too deeply") from error
     except (TypeError, UnicodeEncodeError) as error:
@@ -112,8 +112,8 @@ def unknown_kind(name: str) -> str:
 
 
 @lru_cache(maxsize=10_000)
-def _made(name: str, value: bytes) -> Check:
-    """Checks are made once: a schema or pattern takes its time, and many turns expect the same."""
+def _make_check(name: str, value: bytes) -> Check:
+    """Make each check once: a schema or pattern takes its time, and many turns expect the same."""
     from pydantic import ValidationError
 
     kind, model, found = KINDS[name], _model(name), msgspec.json.decode(value)

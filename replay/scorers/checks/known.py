@@ -148,7 +148,7 @@ class WantedCall:
         _check_patterns(self.arguments)
 
     def __str__(self) -> str:
-        return self.name if self.arguments is None else f"{self.name} with {_shown(self.arguments)}"
+        return self.name if self.arguments is None else f"{self.name} with {_value_text(self.arguments)}"
 
     def fits(self, call: ToolCall) -> bool:
         """Return whether *call* is one that is wanted."""
@@ -165,7 +165,7 @@ class Calls:
 
     def look(self, seen: CheckInput) -> CheckOutcome:
         made = [call for record in seen.records for step in record.steps for call in step.tool_calls]
-        listing = ", ".join(_called(call) for call in made)
+        listing = ", ".join(_call_text(call) for call in made)
         evidence = f"called {listing}" if made else "called no tool"
         if not self.wanted:
             return CheckOutcome(passed=not made, evidence=evidence)
@@ -219,10 +219,10 @@ def _check_patterns(wanted: Any) -> None:
                 _check_patterns(value)
 
 
-def _called(call: ToolCall) -> str:
+def _call_text(call: ToolCall) -> str:
     arguments = call.parsed_arguments
-    return f"{call.name} with {_shown(arguments)}" if arguments not in ({}, "") else call.name
+    return f"{call.name} with {_value_text(arguments)}" if arguments not in ({}, "") else call.name
 
 
-def _shown(value: Any) -> str:
+def _value_text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

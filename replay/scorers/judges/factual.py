@@ -88,7 +88,9 @@ class FactualJudge:
         if fuzzy["matching"] and self.ask == "unmatched":
             return ()
         first = self._first.render(case_variables(case))
-        second = self._second.render(self._checked(case, fuzzy, said=not fuzzy["matching"], text=""))
+        second = self._second.render(
+            self._variables_of_check(case, fuzzy, said=not fuzzy["matching"], text="")
+        )
         return tuple(
             PlannedAsk(
                 prompt=prompt,
@@ -127,7 +129,7 @@ class FactualJudge:
         if said == matched:
             return float(said)
         evidence["disagreement"] = True
-        check = self._second.render(self._checked(case, evidence["fuzzy"], said=said, text=text))
+        check = self._second.render(self._variables_of_check(case, evidence["fuzzy"], said=said, text=text))
         text = (await ask("factual.verification", check, parameters=self._parameters)).text
         decided = read_match(text)
         evidence["verification"] = _read(text, decided)
@@ -155,7 +157,9 @@ class FactualJudge:
             "shortened": best.shortened,
         }
 
-    def _checked(self, case: Case, fuzzy: Mapping[str, Any], *, said: bool, text: str) -> dict[str, Any]:
+    def _variables_of_check(
+        self, case: Case, fuzzy: Mapping[str, Any], *, said: bool, text: str
+    ) -> dict[str, Any]:
         return {
             **case_variables(case),
             "fuzzy": {**fuzzy, "threshold": self.threshold},

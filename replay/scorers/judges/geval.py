@@ -260,7 +260,7 @@ class GEvalJudge:
             try:
                 steps = criterion.steps or await self._generated_steps(criterion, ask)
                 prompt = self._question(case, criterion, steps)
-                values[criterion.name], how = await self._rated(criterion, prompt, ask)
+                values[criterion.name], how = await self._rate(criterion, prompt, ask)
             except AdapterError as error:
                 values[criterion.name] = ask_failure(error)
                 continue
@@ -287,18 +287,18 @@ class GEvalJudge:
         return dialogue_fact(case) if self.level == "dialogue" else fact_of(case)
 
     def _question(self, case: Case, criterion: JudgeCriterion, steps: Sequence[str]) -> str:
-        described = {**_described(criterion), "steps": list(steps)}
+        described = {**_criterion_variables(criterion), "steps": list(steps)}
         return self._prompt.render({**case_variables(case), "fact": self._fact(case), "criterion": described})
 
     def _steps_question(self, criterion: JudgeCriterion) -> str:
-        return self._steps.render({"criterion": _described(criterion), "level": self.level})
+        return self._steps.render({"criterion": _criterion_variables(criterion), "level": self.level})
 
     async def _generated_steps(self, criterion: JudgeCriterion, ask: AskJudge) -> tuple[str, ...]:
         step = f"geval.{criterion.name}.steps"
         reply = await ask(step, self._steps_question(criterion), parameters=self._steps_parameters, once=True)
         return _steps_in(reply.text)
 
-    async def _rated(
+    async def _rate(
         self, criterion: JudgeCriterion, prompt: str, ask: AskJudge
     ) -> tuple[Value, dict[str, Any]]:
         """Return the rating and its evidence."""
@@ -335,7 +335,7 @@ def _steps_in(reply: str) -> tuple[str, ...]:
     return tuple(line for line in lines if line)
 
 
-def _described(criterion: JudgeCriterion) -> dict[str, Any]:
+def _criterion_variables(criterion: JudgeCriterion) -> dict[str, Any]:
     return {
         "name": criterion.name,
         "definition": criterion.definition,

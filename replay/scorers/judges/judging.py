@@ -67,7 +67,7 @@ def ready_cases(panel: Panel, found: Sequence[Case]) -> tuple[list[Case], list[V
         if why is None:
             ready.append(case)
         else:
-            settled.append(_unscored(panel, case, why))
+            settled.append(_unscored_verdict(panel, case, why))
     return ready, settled
 
 
@@ -108,7 +108,7 @@ async def judge_all(
         except AdapterError as error:
             tally.gave_up(str(error))
             for case in source:
-                count(_unscored(panel, case, ask_failure(error)))
+                count(_unscored_verdict(panel, case, ask_failure(error)))
             return
         try:
             async with asyncio.TaskGroup() as tasks:
@@ -120,7 +120,7 @@ async def judge_all(
             tally.problems += [cache.problem] if cache.problem else []
 
 
-def _unscored(panel: Panel, case: Case, why: Unscored) -> Verdict:
+def _unscored_verdict(panel: Panel, case: Case, why: Unscored) -> Verdict:
     return Verdict(case=case, values={output.name: why for output in panel.judge.outputs})
 
 
@@ -138,7 +138,7 @@ def estimate(panel: Panel, ready: Sequence[Case], *, settled: int) -> CostEstima
     asks = at_most = cached = prompt_tokens = completion_tokens = 0
     cost = 0.0
     once: ChatReply | None = None
-    for voter, repeat, planned in _planned(panel, ready):
+    for voter, repeat, planned in _plan_asks(panel, ready):
         text = planned.prompt
         if planned.after is not None and once is not None:
             text = planned.after(once.text)
@@ -175,7 +175,7 @@ def estimate(panel: Panel, ready: Sequence[Case], *, settled: int) -> CostEstima
     )
 
 
-def _planned(panel: Panel, ready: Sequence[Case]) -> Iterator[tuple[Model, int, PlannedAsk]]:
+def _plan_asks(panel: Panel, ready: Sequence[Case]) -> Iterator[tuple[Model, int, PlannedAsk]]:
     for case in ready:
         try:
             planned = panel.judge.plan(case)

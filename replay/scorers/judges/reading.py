@@ -69,11 +69,11 @@ def read_rating(text: str, low: float, high: float, *, label: str = "score") -> 
     """
     labelled = [ReadRating(float(m[1]), m.start(1)) for m in _after_label(label).finditer(text)]
     if labelled:
-        return _allowed(labelled[-1], low, high)  # the last one is the conclusion
+        return _rating_in_range(labelled[-1], low, high)  # the last one is the conclusion
     for pattern in (_OUT_OF, _ANY_NUMBER):
         found = [ReadRating(float(m[1]), m.start(1)) for m in pattern.finditer(text)]
         if found:
-            return _allowed(found[0], low, high) if len({r.value for r in found}) == 1 else None
+            return _rating_in_range(found[0], low, high) if len({r.value for r in found}) == 1 else None
     return None
 
 
@@ -83,7 +83,7 @@ def _after_label(label: str) -> re.Pattern[str]:
     return re.compile(rf"\b(?:{labels})\b[\s\"'*_`]*(?:\bis\b|:|=|-)[\s\"'*_`\[(]*({_NUMBER})", re.IGNORECASE)
 
 
-def _allowed(rating: ReadRating, low: float, high: float) -> ReadRating | None:
+def _rating_in_range(rating: ReadRating, low: float, high: float) -> ReadRating | None:
     return rating if rating.value == 0 or low <= rating.value <= high else None
 
 

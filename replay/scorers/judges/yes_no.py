@@ -158,13 +158,13 @@ class RubricJudge(YesNoJudge):
         """Return the rubrics for this judge: of an answered turn, and at its end of the conversation."""
         found = []
         if case.record.answer is not None:
-            found += [_RubricQuestion(False, *one) for one in self._addressed(case.turn.expect)]
+            found += [_RubricQuestion(False, *one) for one in self._own_rubrics(case.turn.expect)]
         # A last turn that a policy skipped is an end as well; one that failed is none.
         if case.record.depth == len(case.conversation.turns) and not case.record.failed:
-            found += [_RubricQuestion(True, *one) for one in self._addressed(case.conversation.expect)]
+            found += [_RubricQuestion(True, *one) for one in self._own_rubrics(case.conversation.expect)]
         return found
 
-    def _addressed(self, expected: Sequence[Expectation]) -> Iterator[tuple[int, str]]:
+    def _own_rubrics(self, expected: Sequence[Expectation]) -> Iterator[tuple[int, str]]:
         for position, one in enumerate(expected):
             check = check_of(one) if one.kind == "rubric" else None
             if isinstance(check, Rubric) and check.judge in (None, self.panel_name):

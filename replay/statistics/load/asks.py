@@ -71,7 +71,7 @@ class Asks:
         return len(self.done_s)
 
     @property
-    def answered(self) -> Flags:
+    def is_answered(self) -> Flags:
         answered: Flags = self.outcome == ANSWERED
         return answered
 
@@ -173,7 +173,7 @@ def time_series(asks: Asks, bucket_s: float | None = None) -> TimeSeries | None:
         return found
 
     done_in = places(asks.done_s)
-    answered = asks.answered
+    answered = asks.is_answered
     edges: Floats = (origin + np.arange(count + 1)) * np.float64(bucket_s)
     by_bucket = np.flatnonzero(answered)[np.argsort(done_in[answered], kind="stable")]
     borders = np.searchsorted(done_in[by_bucket], np.arange(count + 1))

@@ -176,17 +176,17 @@ class LoadCell:
     """How much less each score is than at the first level; conversations resampled alike for both."""
 
     @property
-    def answered(self) -> int:
+    def answered_turns(self) -> int:
         return self.outcomes.get("answered", 0)
 
     @property
-    def failed(self) -> int:
+    def failed_turns(self) -> int:
         """Turns asked without getting an answer."""
-        return self.turns - self.answered
+        return self.turns - self.answered_turns
 
     @property
     def error_share(self) -> float | None:
-        return self.failed / self.turns if self.turns else None
+        return self.failed_turns / self.turns if self.turns else None
 
 
 class AnswerTimes:
@@ -200,7 +200,7 @@ class AnswerTimes:
         tallies: Sequence[LoadTally],
         gaps: Iterable[Mapping[int, int]],
     ) -> None:
-        self._answers = picked_asks(asks, chosen[asks.answered[chosen]])
+        self._answers = picked_asks(asks, chosen[asks.is_answered[chosen]])
         self._tallies = tallies
         self._gaps = gaps
 
@@ -260,7 +260,7 @@ def load_cell(
 
 
 def _server_share(asks: Asks) -> float | None:
-    told = asks.answered & ~np.isnan(asks.server_s)
+    told = asks.is_answered & ~np.isnan(asks.server_s)
     latency_s = asks.latency_s[told]
     whole_s = float(latency_s.sum())
     return float(np.minimum(asks.server_s[told], latency_s).sum()) / whole_s if whole_s else None

@@ -70,7 +70,7 @@ def _warnings(level: LevelSummary) -> Iterator[str]:
     if played.unclosed:
         sessions = "1 session" if played.unclosed == 1 else f"{played.unclosed:,} sessions"
         yield f"{sessions} may still be open at the system; the first: {played.first_unclosed}."
-    if few := few_answers(total.answered):
+    if few := few_answers(total.answered_turns):
         yield few
     if total.retried:
         yield (
@@ -98,7 +98,7 @@ def _of_generators(level: LevelSummary) -> Iterator[str]:
     generators, median_s = level.played.generators, _median_s(level)
     if (late := _lateness(level)) is not None and is_late(level):
         yield (
-            f"{named(latest(generators), generators)} was late: asks were sent {duration(late.p50_s)} (p50) "
+            f"{label(latest(generators), generators)} was late: asks were sent {duration(late.p50_s)} (p50) "
             f"to {duration(late.p99_s)} (p99) after they were due. It could not offer this load in time, so "
             "latencies understate what users would see, and the figures say more of this machine, or of a "
             "limit on requests, or of sessions to be opened first, than of the system; lower the load, or "
@@ -107,14 +107,14 @@ def _of_generators(level: LevelSummary) -> Iterator[str]:
     lagging = most_lagging(generators)
     if lagging and lagging.lag and median_s is not None and lagging.lag.p99_s > SHARE * median_s:
         yield (
-            f"{named(lagging, generators)}'s event loop lagged by {duration(lagging.lag.p99_s)} (p99), more "
+            f"{label(lagging, generators)}'s event loop lagged by {duration(lagging.lag.p99_s)} (p99), more "
             f"than {SHARE:.0%} of the median latency ({duration(median_s)}); latencies may be too high by as "
             "much."
         )
     busy = busiest(generators)
     if busy and busy.busy is not None and busy.busy > BUSY:
         yield (
-            f"{named(busy, generators)} was busy for {min(1.0, busy.busy):.0%} of the time: one process "
+            f"{label(busy, generators)} was busy for {min(1.0, busy.busy):.0%} of the time: one process "
             "can't do much more, so that the limit may be its own and not the system's; use more workers."
         )
 
@@ -131,7 +131,7 @@ def worst_generator(levels: Sequence[LevelSummary]) -> str | None:
     busy = "" if late.busy is None else f" and was busy for {min(1.0, late.busy):.0%} of the time"
     at = "" if len(levels) == 1 else f" at {level.played.name}"
     return (
-        f"the worst of the generators was {named(late, level.played.generators)}{at}: it sent "
+        f"the worst of the generators was {label(late, level.played.generators)}{at}: it sent "
         f"{duration(late.lateness.p99_s)} late (p99){busy}."
     )
 
@@ -147,7 +147,7 @@ def _median_s(level: LevelSummary) -> float | None:
     return level.total.latency.p50_s if level.total.latency else None
 
 
-def named(generator: GeneratorReport | None, generators: Sequence[GeneratorReport]) -> str:
+def label(generator: GeneratorReport | None, generators: Sequence[GeneratorReport]) -> str:
     """Return the words for *generator* in a message, with its number and host if there are several."""
     if generator is None or len(generators) < 2:
         return "the generator"
@@ -239,9 +239,9 @@ def saturation(levels: Sequence[LevelSummary]) -> Saturation | None:
     beyond = next((level for level in rising if _value(level) >= FURTHER * _value(at)), None)
     return Saturation(
         found=_finding(at, beyond, rising),
-        at=_compared(at),
+        at=_level_comparison(at),
         is_lowest=at is rising[0],
-        beyond=None if beyond is None else _compared(beyond),
+        beyond=None if beyond is None else _level_comparison(beyond),
     )
 
 
@@ -250,9 +250,9 @@ def _finding(at: LevelSummary, beyond: LevelSummary | None, rising: Sequence[Lev
         return "growing"
     if beyond is None:
         return "untested"
-    if min(at.total.answered, beyond.total.turns) < FEWEST_TURNS:
+    if min(at.total.answered_turns, beyond.total.turns) < FEWEST_TURNS:
         return "few-turns"
-    one, other = _compared(at), _compared(beyond)
+    one, other = _level_comparison(at), _level_comparison(beyond)
     if other.error_share >= one.error_share + REFUSED:
         return "saturated"
     waits = one.response_p50_s and other.response_p50_s and other.response_p50_s >= RISE * one.response_p50_s
@@ -267,7 +267,7 @@ def _throughput(level: LevelSummary) -> float:
     return level.rates.turns_answered or 0.0
 
 
-def _compared(level: LevelSummary) -> LevelComparison:
+def _level_comparison(level: LevelSummary) -> LevelComparison:
     response = level.total.response
     return LevelComparison(
         level=level.played.name,

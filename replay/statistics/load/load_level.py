@@ -137,7 +137,7 @@ def rates(
         inside: NDArray[np.bool_] = (moments >= level.measured_from_s) & (moments < level.measured_to_s)
         return inside
 
-    tokens = asks.tokens[complete := within(asks.done_s) & asks.answered]
+    tokens = asks.tokens[complete := within(asks.done_s) & asks.is_answered]
     known = tokens[tokens >= 0]
     begun = int((asks.depth[chosen] == 1).sum()) + sum(t.turns for t in tallies if t.depth == 1)
     answered = int(complete.sum()) + sum(tally.outcomes.get("answered", 0) for tally in tallies)
@@ -188,7 +188,7 @@ def goodput(
     if not limits_s:
         return None
     picked = picked_asks(asks, chosen)
-    good = picked.answered
+    good = picked.is_answered
     for measure, limit_s in limits_s.items():
         durations_s: Floats = getattr(picked, f"{measure}_s")
         within = durations_s <= limit_s

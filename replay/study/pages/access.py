@@ -51,13 +51,13 @@ class Access:
         self._work = RequestRateLimit(at_once=120, per_s=20)
         self._wrong_links = RequestRateLimit(at_once=20, per_s=1 / 6)
 
-    def _made(self, what: str) -> str:
+    def _token_for(self, what: str) -> str:
         digest = hmac.digest(self._secret, what.encode(), hashlib.sha256)
         return urlsafe_b64encode(digest).decode().rstrip("=")
 
     @property
     def owner_token(self) -> str:
-        return self._made("owner")
+        return self._token_for("owner")
 
     @property
     def owners(self) -> Mapping[int, str]:
@@ -65,7 +65,7 @@ class Access:
         return self._owners
 
     def further_owner_token(self, number: int) -> str:
-        return f"{number}-{self._made(f'owner {number}')}"
+        return f"{number}-{self._token_for(f'owner {number}')}"
 
     def add_owner(self, name: str) -> None:
         """Make a link of their own for a further owner; the first one's stays as it is."""
@@ -84,12 +84,12 @@ class Access:
         self._owners = owners
 
     def rater_token(self, rater: int) -> str:
-        return f"{rater}-{self._made(f'rater {rater}')}"
+        return f"{rater}-{self._token_for(f'rater {rater}')}"
 
     @property
     def entry_key(self) -> str:
         """Of the link by which all people of a platform come."""
-        return self._made("entry")[:22]
+        return self._token_for("entry")[:22]
 
     def check_entry(self, request: web.Request) -> None:
         """
@@ -103,7 +103,7 @@ class Access:
 
     def form_token(self, request: web.Request) -> str:
         """Return the token that a form on a page for the sender of *request* has to carry."""
-        return self._made(f"form {request.cookies.get(self._cookie(request), '')}")
+        return self._token_for(f"form {request.cookies.get(self._cookie(request), '')}")
 
     def rater_of(self, token: str | None) -> Rater | None:
         """Return the rater whose *token* it is, or None, in a time that doesn't depend on the token."""
@@ -155,7 +155,7 @@ class Access:
         Raises:
             web.HTTPException: the request has no valid token, or there were too many requests.
         """
-        token = self._given(request)
+        token = self._cookie_token(request)
         rater = self.rater_of(token)
         if rater is None:
             raise self._wrong(request, "open the personal link that you were given", token)
@@ -169,7 +169,7 @@ class Access:
         Raises:
             web.HTTPException: somebody else did, or they ask too often.
         """
-        token = self._given(request)
+        token = self._cookie_token(request)
         if not self.is_owner(token):
             raise self._wrong(request, "open the owner's link that replay study serve printed", token)
         self._count("owner")
@@ -195,7 +195,7 @@ class Access:
             raise web.HTTPBadRequest(reason="this form lacks the mark of its click; load the page anew")
         return form
 
-    def _given(self, request: web.Request) -> str | None:
+    def _cookie_token(self, request: web.Request) -> str | None:
         """Return the token in the cookie of the part that *request* asks for."""
         return request.cookies.get(self._cookie(request))
 

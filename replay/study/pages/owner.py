@@ -69,15 +69,15 @@ class OwnerPages:
             ("add", lambda form: self._store.add_rater(_name(form, "a rater's"))),
             ("add-raters", lambda form: add_raters(self._store, form.get("csv", ""))),
             ("add-items", lambda form: add_items(self._flow.file, self._store, form.get("csv", ""))),
-            ("leave", lambda form: leave(self._store, self._chosen(form).id)),
+            ("leave", lambda form: leave(self._store, self._chosen_rater(form).id)),
             ("discard", self._discard),
             ("reassign", lambda form: give_to_others(self._store, number_in(form, "assignment"))),
-            ("give", lambda form: give_to(self._store, number_in(form, "task"), self._chosen(form))),
+            ("give", lambda form: give_to(self._store, number_in(form, "task"), self._chosen_rater(form))),
             ("add-owner", lambda form: self._access.add_owner(_name(form, "an owner's"))),
             ("remove-owner", lambda form: self._access.remove_owner(number_in(form, "owner"))),
             ("phase", lambda form: set_phase(self._store, form.get("phase", ""))),
             ("main", lambda form: end_pilot(self._store)),
-            ("return", lambda form: let_back(self._store, self._chosen(form).id)),
+            ("return", lambda form: let_back(self._store, self._chosen_rater(form).id)),
             ("withdraw", self._withdraw),
         ):
             app.router.add_post(f"{root}/owner/{name}", self._does(click))
@@ -93,7 +93,7 @@ class OwnerPages:
     async def _show_standing(self, request: web.Request, fault: str = "") -> web.Response:
         def page() -> str:
             state = self._store.state()
-            overview = overview_of(self._flow.file, state, self._store.seen())
+            overview = overview_of(self._flow.file, state, self._store.last_seen())
             start = (self._origin or f"{request.scheme}://{request.host}") + self._root
             return self._page(
                 "owner.html",
@@ -154,7 +154,7 @@ class OwnerPages:
                 task=task,
                 given=given,
                 steps=fallback,
-                labelled=labelled,
+                option_label=option_label,
                 ago=RelativeTime(self._store.now()),
                 raters=[one for one in state.raters if one.takes_part],
                 form_token=self._access.form_token(request),
@@ -195,12 +195,12 @@ class OwnerPages:
         return handler
 
     def _discard(self, form: dict[str, str]) -> None:
-        rater = self._chosen(form)
+        rater = self._chosen_rater(form)
         discard_all(self._store, rater.id)
         leave(self._store, rater.id)
 
     def _withdraw(self, form: dict[str, str]) -> None:
-        rater = self._chosen(form)
+        rater = self._chosen_rater(form)
         if form.get("name", "").strip() != rater.name.strip():
             raise InputError(
                 f'to erase what "{rater.name}" did, type the name just as it stands here; nothing was erased'
@@ -212,7 +212,7 @@ class OwnerPages:
                 "there: end that program, and then this server (Ctrl-C), which empties the log"
             )
 
-    def _chosen(self, form: dict[str, str]) -> Rater:
+    def _chosen_rater(self, form: dict[str, str]) -> Rater:
         rater = self._store.rater(number_in(form, "rater"))
         if rater is None or rater.withdrawn_at is not None:
             raise InputError("there is no such rater any more; look at the page anew")
@@ -235,6 +235,6 @@ def entry_link(platform: PlatformSection | None, start: str, access: Access) -> 
     return f"{start}/join/{access.entry_key}?{platform.id}={{{{%{platform.id}%}}}}"
 
 
-def labelled(field: Any, value: object) -> str:
+def option_label(field: Any, value: object) -> str:
     """Return *value* as the option of *field* is called."""
     return next((option.label for option in field.options if option.value == value), str(value))

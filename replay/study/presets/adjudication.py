@@ -108,7 +108,9 @@ def _adjudication(
     split: Mapping[str, Criterion],
     only: tuple[int, ...] | None,
 ) -> NewTask:
-    shown = [f"{criterion.question} {_said(said, name, criterion)}" for name, criterion in split.items()]
+    shown = [
+        f"{criterion.question} {_judgements_text(said, name, criterion)}" for name, criterion in split.items()
+    ]
     content = Adjudication(
         of=task.id, turn=convert_to(task.content, RunTurn), criteria=tuple(split), ratings="\n".join(shown)
     )
@@ -165,7 +167,7 @@ def is_rated_on(state: StudyState, rater: int) -> bool:
     )
 
 
-def _said(said: Sequence[Judgement], name: str, criterion: Criterion) -> str:
+def _judgements_text(said: Sequence[Judgement], name: str, criterion: Criterion) -> str:
     return ", ".join(_with_comment(criterion.scale[int(one.answer[name])], one) for one in said)
 
 

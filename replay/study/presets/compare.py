@@ -199,7 +199,7 @@ class Compare(Preset):
             for first, second in combinations(sorted(meeting, key=lambda side: str(side.name)), 2):
                 differ = (first.name.system != second.name.system, first.name.policy != second.name.policy)
                 fits = between == "both" or differ == (between == "systems", between == "policies")
-                if fits and (self.history == "own" or first.asked == second.asked):
+                if fits and (self.history == "own" or first.opening == second.opening):
                     yield first, second
 
     def practice(self, item: ComparePractice) -> NewTask:
@@ -215,7 +215,7 @@ class Compare(Preset):
         sides = ComparedSides(first=side(item.a), second=side(item.b), different=1, same=0)
         return sides.task("practice", practice={CHOICE: {"choice": item.choice}})
 
-    def added(self, item: AddedPair, conversation: str) -> tuple[NewTask, Conversation]:
+    def added_task(self, item: AddedPair, conversation: str) -> tuple[NewTask, Conversation]:
         first, second = (
             added_turn(
                 item.question,

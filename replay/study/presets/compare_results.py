@@ -64,7 +64,7 @@ class AnswerSide(msgspec.Struct, frozen=True, kw_only=True):
         return [one.answer for one in self.exchanges]
 
     @property
-    def asked(self) -> tuple[Any, ...]:
+    def opening(self) -> tuple[Any, ...]:
         """The history that the system was shown before the first turn, and that turn's question."""
         return (self.before, self.turns[0].record.asked)
 
@@ -105,7 +105,7 @@ class Vote:
     reason: str
 
     @property
-    def chosen(self) -> str:
+    def chosen_label(self) -> str:
         """The side that is better, as it is called, or that none is."""
         return dict(zip(("first", "second"), self.labels, strict=True)).get(self.outcome, self.outcome)
 
@@ -127,7 +127,7 @@ class Vote:
 def compare_results(state: StudyState) -> Results:
     """Return all that comes out of a comparison."""
     votes = _votes(state)
-    tables = [_preferred(votes), *_strengths(votes), _places(votes), _reasons(votes)]
+    tables = [_preference_table(votes), *_strengths(votes), _places(votes), _reasons(votes)]
     turns = {
         turn.key: turn
         for vote in votes
@@ -138,7 +138,7 @@ def compare_results(state: StudyState) -> Results:
         state,
         list(turns.values()),
         scores=_scores(votes),
-        rated={WIN: _rated(votes)},
+        rated={WIN: _rated_items(votes)},
         tables=[table for table in tables if table.rows],
     )
 
@@ -198,7 +198,7 @@ def _cells(row: PreferenceRow) -> tuple[Any, ...]:
     return (sum(row.counts.values()), *shares, win_rate, row.adjusted_p)
 
 
-def _preferred(votes: Sequence[Vote]) -> HumanTable:
+def _preference_table(votes: Sequence[Vote]) -> HumanTable:
     rows = [
         (of, pair.first, pair.second, row.depth or "all", *_cells(row))
         for of, preferences in sorted(_preferences(votes).items())
@@ -270,7 +270,7 @@ def _reasons(votes: Sequence[Vote]) -> HumanTable:
         title="Why",
         columns=("conversation", "depth", "under", "rater", "choice", "reason"),
         rows=[
-            (one.conversation, one.depth, one.under, one.rater, one.chosen, one.reason)
+            (one.conversation, one.depth, one.under, one.rater, one.chosen_label, one.reason)
             for one in votes
             if one.reason
         ],
@@ -287,7 +287,7 @@ def _scores(votes: Sequence[Vote]) -> list[HumanScore]:
     return [HumanScore(name=WIN, turn=key[0], rater=key[1], value=fmean(won)) for key, won in points.items()]
 
 
-def _rated(votes: Sequence[Vote]) -> list[RatedItem]:
+def _rated_items(votes: Sequence[Vote]) -> list[RatedItem]:
     """Return each rater's choice for each comparison, whichever answer was shown as A."""
     by_task: dict[int, list[Vote]] = defaultdict(list)
     for vote in votes:
@@ -297,7 +297,7 @@ def _rated(votes: Sequence[Vote]) -> list[RatedItem]:
             id=str(task),
             conversation=some[0].conversation,
             depth=some[0].depth,
-            ratings={vote.rater: vote.chosen for vote in some},
+            ratings={vote.rater: vote.chosen_label for vote in some},
         )
         for task, some in by_task.items()
     ]

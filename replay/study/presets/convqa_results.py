@@ -119,8 +119,8 @@ class PairVerdict:
     """By rater."""
 
     @property
-    def dropped(self) -> bool:
-        """All validators call the question invalid."""
+    def is_dropped(self) -> bool:
+        """Return whether all validators call the question invalid."""
         return all(one.question == "invalid" for one in self.validations.values())
 
     @property
@@ -161,9 +161,9 @@ class JudgedPair:
     """All have said what they are wanted for."""
 
     @property
-    def kept(self) -> bool:
-        """Validated, and not dropped."""
-        return self.validated and not self.said.dropped
+    def is_kept(self) -> bool:
+        """Return whether it is validated, and not dropped."""
+        return self.validated and not self.said.is_dropped
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,7 +174,7 @@ class ConvQAJudgedTalk:
     pairs: Sequence[JudgedPair]
 
     @property
-    def validated(self) -> bool:
+    def is_validated(self) -> bool:
         return any(pair.validated for pair in self.pairs)
 
 
@@ -193,7 +193,7 @@ def results_of(state: StudyState, *, validators: int, declining: Sequence[str]) 
         conversations=[one.talk.conversation() for one in talks],
         scores=[score for pair in pairs for score in _scores(pair)],
         tables=[_by_system(talks), *([_agreement(pairs)] if validators > 1 else [])],
-        data_set=[_with_gold(talk, validators) for talk in talks if any(pair.kept for pair in talk.pairs)],
+        data_set=[_with_gold(talk, validators) for talk in talks if any(pair.is_kept for pair in talk.pairs)],
     )
 
 
@@ -232,7 +232,7 @@ def judged_talks(state: StudyState, *, validators: int, declining: Sequence[str]
 
 def _scores(pair: JudgedPair) -> list[HumanScore]:
     said = pair.said
-    if pair.validated and said.dropped:
+    if pair.validated and said.is_dropped:
         return []
     values: list[tuple[str, str, int | None]] = [("human_correct", pair.asker, said.asker)]
     for rater, one in said.validations.items():
@@ -255,13 +255,13 @@ def _by_system(talks: Sequence[ConvQAJudgedTalk]) -> HumanTable:
     for system in sorted({one.talk.system for one in talks}):
         own = [one for one in talks if one.talk.system == system]
         validated = [pair for talk in own for pair in talk.pairs if pair.validated]
-        kept = [pair for pair in validated if pair.kept]
+        kept = [pair for pair in validated if pair.is_kept]
         right = [(pair, pair.said.correct) for pair in kept if pair.said.correct is not None]
         rows.append(
             (
                 system,
                 len(own),
-                sum(talk.validated for talk in own),
+                sum(talk.is_validated for talk in own),
                 len(validated),
                 len(validated) - len(kept),
                 len(kept) - len(right),
@@ -332,6 +332,6 @@ def _with_gold(judged: ConvQAJudgedTalk, validators: int) -> Conversation:
             ),
         )
         for pair in judged.pairs
-        if pair.kept
+        if pair.is_kept
     ]
     return judged.talk.with_gold("convqa", turns, passages, validators=validators)

@@ -96,13 +96,13 @@ class DriftStudy(Preset):
         found = self._questions(material)
 
         def stratum(question: DriftQuestion) -> tuple[bool, int]:
-            return question.found, question.depth
+            return question.is_drifted, question.depth
 
         strata = Counter(map(stratum, found))
         by_depth = self.questions >= len(strata)  # else some would have nobody to stand for them
 
         def drawn_from(question: DriftQuestion) -> tuple[bool, int]:
-            return stratum(question) if by_depth else (question.found, 0)
+            return stratum(question) if by_depth else (question.is_drifted, 0)
 
         chosen = draw_turns(
             found, self.questions, random.Random(material.seed), stratum=drawn_from, evenly=True
@@ -157,12 +157,12 @@ class DriftStudy(Preset):
         self, task: Task, content: DriftQuestion, turns: Sequence[TalkTurn], answers: Mapping[str, Answer]
     ) -> Sequence[StudyStep]:
         histories = both_histories(
-            self._shown(content.gold),
-            self._shown(content.own),
+            self._window_of(content.gold),
+            self._window_of(content.own),
             shared="Both conversations begin with",
             apart=("Conversation 1", "Conversation 2"),
         )
-        asked = Text(heading="Question", text=content.recorded)
+        asked = Text(heading="Question", text=content.recorded_question)
         first = StudyStep(
             id=MEANING,
             heading="One question, two conversations",
@@ -187,7 +187,7 @@ class DriftStudy(Preset):
             ),
         ]
 
-    def _shown(self, history: tuple[Exchange, ...]) -> tuple[Exchange, ...]:
+    def _window_of(self, history: tuple[Exchange, ...]) -> tuple[Exchange, ...]:
         return history if self.window is None else history[-self.window :]
 
     def results(self, state: StudyState) -> Results:

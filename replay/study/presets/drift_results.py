@@ -49,7 +49,7 @@ class DriftQuestion(TaskContent, frozen=True, kw_only=True):
     """How many questions of the runs it stands for."""
 
     @property
-    def recorded(self) -> str:
+    def recorded_question(self) -> str:
         return self.turns[0].record.recorded
 
     @property
@@ -57,7 +57,7 @@ class DriftQuestion(TaskContent, frozen=True, kw_only=True):
         return self.turns[0].record.depth
 
     @property
-    def found(self) -> bool:
+    def is_drifted(self) -> bool:
         """Return whether a verdict says that it has drifted."""
         return any(turn.record.drift is not None and turn.record.drift.invalid for turn in self.turns)
 
@@ -91,8 +91,8 @@ def drift_results(state: StudyState) -> Results:
         state,
         [turn for one in judged for turn in one.content.turns],
         scores=_scores(judged),
-        rated=_rated(judged),
-        tables=[*_quality_tables(judged), _disputed(judged)] if judged else (),
+        rated=_rated_items(judged),
+        tables=[*_quality_tables(judged), _disputed_table(judged)] if judged else (),
     )
 
 
@@ -113,13 +113,18 @@ def _scores(judged: Sequence[Judged]) -> list[HumanScore]:
     return found
 
 
-def _rated(judged: Sequence[Judged]) -> dict[str, list[RatedItem]]:
+def _rated_items(judged: Sequence[Judged]) -> dict[str, list[RatedItem]]:
     """Return questions and rewordings, each once, however many turns met them."""
     found: dict[str, list[RatedItem]] = defaultdict(list)
     for one in judged:
         conversation, depth = one.content.turns[0].record.recorded_conversation, one.content.depth
         found["human_same"].append(
-            RatedItem(conversation=conversation, depth=depth, ratings=meanings(one), id=one.content.recorded)
+            RatedItem(
+                conversation=conversation,
+                depth=depth,
+                ratings=meanings(one),
+                id=one.content.recorded_question,
+            )
         )
         for text in one.content.rewordings:
             for name in ("right", "fluent"):
@@ -223,17 +228,17 @@ def _bins(detector: str, quality: DetectorQuality) -> list[tuple[Any, ...]]:
     return [*rows, (detector, "all", "all", items, error, None)]
 
 
-def _disputed(judged: Sequence[Judged]) -> HumanTable:
+def _disputed_table(judged: Sequence[Judged]) -> HumanTable:
     """Return a table of the questions on which detector and people differ, or people among themselves."""
     rows = []
     for one in judged:
         said_by, question = meanings(one), one.content
         most = majority(said_by.values())
-        if most != ("changed" if question.found else "same") or len(set(said_by.values())) > 1:
+        if most != ("changed" if question.is_drifted else "same") or len(set(said_by.values())) > 1:
             said = "; ".join(f"{rater}: {meaning or UNSURE}" for rater, meaning in said_by.items())
-            verdict = "changed" if question.found else "same"
+            verdict = "changed" if question.is_drifted else "same"
             record = question.turns[0].record
-            rows.append((record.conversation, question.depth, question.recorded, verdict, said))
+            rows.append((record.conversation, question.depth, question.recorded_question, verdict, said))
     return HumanTable(
         title="Questions to look at",
         columns=("conversation", "depth", "question", "detector", "people"),

@@ -195,7 +195,7 @@ class Rating(Preset):
         )
         return turn.task(turn.record.conversation, practice={STEP: right})
 
-    def added(self, item: AddedAnswer, conversation: str) -> tuple[NewTask, Conversation]:
+    def added_task(self, item: AddedAnswer, conversation: str) -> tuple[NewTask, Conversation]:
         turn = added_turn(
             item.question,
             item.answer,

@@ -70,7 +70,7 @@ def merge_runs(file: StudyFile, runs: Mapping[str, Run], results: Results, folde
     for name, run in runs.items():
         names = {one.system: system for (system, _), one in results.origins.items() if one.run == name}
         with closing(RunStore(run.folder)) as store:
-            scenario, policies, histories = map(store.needed, ("scenario", "policies", "histories"))
+            scenario, policies, histories = map(store.required_fact, ("scenario", "policies", "histories"))
             entries += store.fact(SCORERS) or []
         texts.append(yaml.safe_load(scenario["text"]))
         facts = {"scenario": scenario, **facts}  # the first one's, for its folder

@@ -135,20 +135,20 @@ class Flow:
         if rater.left_at:
             return PlainScreen(kind="left")
         if rater.stopped_at:
-            return self._ended(rater, "stopped", "screened_out")
+            return self._last_screen(rater, "stopped", "screened_out")
         if rater.finished_at:
-            return self._ended(rater, "done", "completed")
+            return self._last_screen(rater, "done", "completed")
         if rater.declined_at:
-            return self._ended(rater, "declined", "declined")
+            return self._last_screen(rater, "declined", "declined")
         if study.consent is not None and rater.consent_version != study.consent.version:
             return PlainScreen(kind="consent")
         if rater.instructed_at is None:
             return PlainScreen(kind="instructions")
         if rater.failed_at:
-            return self._ended(rater, "failed", "screened_out")
+            return self._last_screen(rater, "failed", "screened_out")
         return None
 
-    def _ended(
+    def _last_screen(
         self, rater: Rater, kind: Literal["done", "nothing", "declined", "failed", "stopped"], ending: Ending
     ) -> PlainScreen:
         """Return the last screen, with what somebody from a platform takes back to it."""
@@ -192,7 +192,7 @@ class Flow:
     def _nothing_to_do(self, rater: Rater) -> PlainScreen:
         """Done, or waiting for what others do."""
         if rater.joined_at:
-            return self._finished(rater)
+            return self._finish_rater(rater)
         if phase_of(self.store) == "closed" and not self._tasks.last(rater):
             return PlainScreen(kind="closed")
         further = None if phase_of(self.store) == "closed" else self._further(rater)
@@ -200,13 +200,13 @@ class Flow:
         progress, back = self.progress(rater), self._tasks.last(rater)
         return PlainScreen(kind="wait" if waits else "done", progress=progress, back=back)
 
-    def _finished(self, rater: Rater) -> PlainScreen:
-        """Somebody from a platform gets their code now: nobody comes back there to wait for others."""
+    def _finish_rater(self, rater: Rater) -> PlainScreen:
+        """Give somebody from a platform their code now: nobody comes back there to wait for others."""
         work = self.practice.left_out(self.store.assignments(rater.id))
         if not any(one.state in ("done", "set-aside") for one in work):
-            return self._ended(rater, "nothing", "screened_out")
+            return self._last_screen(rater, "nothing", "screened_out")
         self.store.mark_rater(rater.id, finished_at=self.store.now())
-        return self._ended(rater, "done", "completed")
+        return self._last_screen(rater, "done", "completed")
 
     def index(self, rater: Rater) -> Index | None:
         """Return the index that *rater* may search now: one on a screen of the open task that may be seen."""

@@ -103,7 +103,7 @@ def against_tables(held: Sequence[Held], *, item: str = "turn", where: str = "")
                         *(one.criterion, one.score, policy),
                         *(_order(ranking.by_humans), _order(ranking.by_metric)),
                         "yes" if ranking.same else "no",
-                        *(ranking.pairs, ranking.agreeing, _defined(ranking.kendall)),
+                        *(ranking.pairs, ranking.agreeing, _human_number(ranking.kendall)),
                     )
                     for policy, one, ranking in ranked
                 ],
@@ -137,14 +137,14 @@ def _order(places: Sequence[Sequence[str]]) -> str:
     return " > ".join(" = ".join(place) for place in places)
 
 
-def _defined(value: float | UndefinedNumber) -> HumanNumber:
+def _human_number(value: float | UndefinedNumber) -> HumanNumber:
     return HumanNumber(
         value=value_or_none(value), note=value.reason if isinstance(value, UndefinedNumber) else ""
     )
 
 
 def _share(value: float | UndefinedNumber) -> dict[str, Any]:
-    return {"value": value_or_none(value), "unit": SHARE, "note": _defined(value).note}
+    return {"value": value_or_none(value), "unit": SHARE, "note": _human_number(value).note}
 
 
 Cells = Mapping[tuple[str, str], Sequence[float]]

@@ -116,7 +116,7 @@ class Talking:
         """Mark the turn that failed after *attempts* to be asked again; a repeated click does nothing."""
         with self._store.writing():
             talk = self.own(rater, assignment)
-            failed = talk and talk.failed
+            failed = talk and talk.failed_turn
             if failed and failed.attempts == attempts:
                 self._store.keep_turn(replace(failed, outcome=None, error=None))
 
@@ -124,7 +124,7 @@ class Talking:
         """Remove the failed question at *depth* from the talk; the event of its failure stays."""
         with self._store.writing():
             talk = self.own(rater, assignment)
-            failed = talk and talk.failed
+            failed = talk and talk.failed_turn
             if talk and talk.may_take_back and failed and failed.depth == depth:
                 self._store.take_back(failed)
 
@@ -139,7 +139,7 @@ class Talking:
         """Give up a talk in which the system failed, as the rater wants it."""
         with self._store.writing():
             talk = self.own(rater, assignment)
-            failed = talk and talk.failed
+            failed = talk and talk.failed_turn
             if talk and failed:
                 why = f'"{talk.plan.system}" gave no answer at turn {failed.depth}'
                 why = f"set aside by the rater: {why} ({failed.outcome}: {failed.error})"
@@ -190,7 +190,7 @@ class LiveTalks:
         """Ask systems as long as the block lasts; go on with the requests that were interrupted before."""
         async with open_endpoints(self._systems.values()):
             try:
-                for assignment in await asyncio.to_thread(self._interrupted):
+                for assignment in await asyncio.to_thread(self._interrupted_talks):
                     self.go_on(assignment)
                 yield
             finally:
@@ -199,7 +199,7 @@ class LiveTalks:
                     task.cancel()
                 await asyncio.gather(*ending, return_exceptions=True)
 
-    def _interrupted(self) -> list[int]:
+    def _interrupted_talks(self) -> list[int]:
         """
         Return the talks that an earlier server left with a question under way, or with a session of its own.
         """
@@ -212,7 +212,7 @@ class LiveTalks:
 
     def _remembers(self, talk: OpenTalk) -> bool:
         """Return whether the system keeps the history of *talk*, so that only its own session can go on."""
-        return talk.answered > 0 and self._systems[talk.plan.system].adapter.history == "server"
+        return talk.answered_questions > 0 and self._systems[talk.plan.system].adapter.history == "server"
 
     def go_on(self, assignment: int) -> None:
         """Do in the background what is to be done in the talk of *assignment*."""
@@ -314,7 +314,7 @@ class LiveTalks:
             spoiled = own and outcome.reached
             failed = cast(Outcome, outcome.outcome)
             turn = replace(turn, outcome=failed, error=str(outcome), latency_s=(done or self._clock()) - sent)
-            await in_thread(self._keep, talk, turn, lost=spoiled and talk.answered > 0)
+            await in_thread(self._keep, talk, turn, lost=spoiled and talk.answered_questions > 0)
             return not spoiled
         times = outcome.times
         turn = replace(

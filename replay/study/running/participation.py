@@ -149,7 +149,7 @@ def give_back_idle(store: StudyStore, idle_h: float, *, but: int) -> None:
 
 def take_up_again(store: StudyStore, rater: int) -> Assignment | None:
     """Reopen and return the last assignment that *rater* gave back and whose task nobody else has now."""
-    tasks, given, own = store.tasks(), store.given(), store.assignments(rater)
+    tasks, given, own = store.tasks(), store.raters_per_task(), store.assignments(rater)
     held = {one.task for one in own if one.state != "given-back"}
     for one in reversed(own):
         task = tasks[one.task]
@@ -249,7 +249,7 @@ def add_items(file: StudyFile, store: StudyStore, text: str) -> None:
             except msgspec.ValidationError as error:
                 known = ", ".join(preset.added_item.__struct_fields__)
                 raise InputError(f"line {line}: {error} (columns: {known}); nothing was added") from error
-            task, about = preset.added(item, f"added-{number + len(tasks) + 1}")
+            task, about = preset.added_task(item, f"added-{number + len(tasks) + 1}")
             tasks.append(replace(task, raters=like.raters, never=like.never))
             conversations.append(about)
         if not tasks:

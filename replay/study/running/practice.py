@@ -103,7 +103,7 @@ class Practice:
         """Return the screen that *rater* sees between practice items; None at an item, or after practice."""
         if self._section is None or self.is_over(rater):
             return None
-        items, taken = self._items, self._taken(rater)
+        items, taken = self._items, self._practice_of(rater)
         if not taken:
             return None
         last = taken[-1]
@@ -135,7 +135,7 @@ class Practice:
         if self.is_over(rater):
             return None
         with self._store.writing():
-            items, taken = self._items, self._taken(rater)
+            items, taken = self._items, self._practice_of(rater)
             return self._store.give(list(items)[len(taken) % len(items)], rater.id)
 
     def finish(self, assignment: Assignment, rater: Rater) -> None:
@@ -151,7 +151,7 @@ class Practice:
         A repeated click, when that is no longer the last item, does nothing.
         """
         with self._store.writing():
-            taken, screen = self._taken(rater), self.screen(rater)
+            taken, screen = self._practice_of(rater), self.screen(rater)
             if not taken or taken[-1].id != assignment or screen is None:
                 return
             if isinstance(screen, FeedbackScreen):
@@ -167,7 +167,7 @@ class Practice:
         if isinstance(screen, PracticeOverScreen) and not screen.passed and screen.tries_left <= 0:
             self._store.mark_rater(rater.id, failed_at=self._store.now())
 
-    def _taken(self, rater: Rater) -> list[Assignment]:
+    def _practice_of(self, rater: Rater) -> list[Assignment]:
         """Return the rater's practice, oldest first, over all tries; the last may be open."""
         given = self._store.assignments(rater.id)
         return [one for one in given if one.task in self._items and one.state in ("open", "done")]
@@ -211,15 +211,15 @@ def checked_fields(preset: Preset, task: Task, answers: dict[str, Answer]) -> li
                 CheckedField(
                     heading=step.heading,
                     label=field.label,
-                    given=None if given is None else _shown(field, given),
-                    right=_shown(field, expected),
+                    given=None if given is None else _option_label(field, given),
+                    right=_option_label(field, expected),
                     is_right=given is not None and _is_right(field, given, expected),
                 )
             )
     return found
 
 
-def _shown(field: Field, value: Value) -> str:
+def _option_label(field: Field, value: Value) -> str:
     return next((option.label for option in field.options if option.value == value), str(value))
 
 

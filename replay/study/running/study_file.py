@@ -203,7 +203,7 @@ class Study(Section):
 
     @field_validator("raters")
     @classmethod
-    def _named(cls, raters: int | tuple[str, ...]) -> int | tuple[str, ...]:
+    def _check_names(cls, raters: int | tuple[str, ...]) -> int | tuple[str, ...]:
         if isinstance(raters, tuple):
             if not raters or any(not name.strip() for name in raters):
                 raise ValueError("each rater needs a name, or give their number")

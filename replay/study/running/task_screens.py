@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from replay.core.errors import InputError
 from replay.study.database import seconds_between
-from replay.study.preset import Field, StudyStep, read_answer, written
+from replay.study.preset import Field, StudyStep, form_text, read_answer
 from replay.study.running.live import Talking
 from replay.study.running.participation import is_pilot, tasks_now
 from replay.study.running.practice import Practice, PracticePosition
@@ -243,7 +243,9 @@ class TaskScreens:
         if most is not None:  # attention items count as all else that is done, or they would stand out
             most += sum(one.counts and store.task(one.task).attention for one in own)
         to_come = 0 if is_pilot(self._file, store) else self._file.preset.to_come(self.state(), rater.id)
-        return progress_of(rater, tasks_now(self._file, store), store.given(), own, active, most, to_come)
+        return progress_of(
+            rater, tasks_now(self._file, store), store.raters_per_task(), own, active, most, to_come
+        )
 
     def state(self) -> StudyState:
         """Return all of the study, what was said and judged read where it is looked for."""
@@ -306,7 +308,7 @@ class TaskScreens:
         if assignment is None or assignment.rater != rater.id:
             return "This task isn't yours; your own link leads to what is."
         saved = self._store.judgements(assignment.id).get(assignment.id, {}).get(id.step)
-        if saved is not None and all(written(form, name) == str(v) for name, v in saved.answer.items()):
+        if saved is not None and all(form_text(form, name) == str(v) for name, v in saved.answer.items()):
             return ""
         return REFUSED[assignment.state]
 

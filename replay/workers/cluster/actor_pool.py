@@ -26,7 +26,7 @@ from replay.workers.cluster.job_files import files_of, variables_of
 from replay.workers.cluster.ray_cluster import (
     ClusterNode,
     NodeVersions,
-    connected,
+    cluster_connection,
     list_amounts,
     needed_to_play,
     nodes_there,
@@ -231,7 +231,7 @@ async def open_actor_pool(assembly: Assembly, *, most: int, plays: int) -> Async
     scenario = assembly.file.scenario
     assert scenario.cluster is not None
     files, variables = await in_thread(files_of, assembly.file), variables_of(assembly)
-    async with connected(scenario.cluster):
+    async with cluster_connection(scenario.cluster):
         import ray  # which changes the whole process
 
         references = await in_thread(ray.put, files), variables

@@ -43,7 +43,7 @@ _REASONS = "it may be no head of Ray's, or want another token"
 
 
 @asynccontextmanager
-async def connected(section: ClusterSection) -> AsyncIterator[None]:
+async def cluster_connection(section: ClusterSection) -> AsyncIterator[None]:
     """
     Connect to the cluster of *section* until the block ends.
 
@@ -64,8 +64,8 @@ async def connected(section: ClusterSection) -> AsyncIterator[None]:
 
 
 @contextmanager
-def connected_here(section: ClusterSection) -> Iterator[None]:
-    """Connect as ``connected``, for a caller that may block and has no event loop in its thread."""
+def cluster_connection_here(section: ClusterSection) -> Iterator[None]:
+    """Connect as ``cluster_connection``, for a caller that may block and has no event loop in its thread."""
     with _restored_environment():
         if _is_connected():
             yield

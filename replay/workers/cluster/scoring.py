@@ -23,7 +23,12 @@ from replay.core.settings.plugin_bugs import describe_error
 from replay.scenario.sections import ClusterSection
 from replay.scorers.observing import observe
 from replay.scorers.scorer import Scorer
-from replay.workers.cluster.ray_cluster import connected_here, list_amounts, needed_to_score, nodes_there
+from replay.workers.cluster.ray_cluster import (
+    cluster_connection_here,
+    list_amounts,
+    needed_to_score,
+    nodes_there,
+)
 
 THREADS = 16
 """Of the pipeline's actor: one runs the stage, one waits for the next slice, one for what was observed."""
@@ -123,9 +128,9 @@ class Pipeline:
             batch_size=None, prefetch_batches=0, batch_format="pyarrow"
         ):
             for number, one in zip(batch["number"].to_pylist(), batch["observed"].to_pylist(), strict=True):
-                self.observed(number, one)
+                self.keep_observations(number, one)
 
-    def observed(self, number: int, observed: bytes) -> None:
+    def keep_observations(self, number: int, observed: bytes) -> None:
         """Keep *observed*, which is of the slice of that *number*."""
         with self._changed:
             if number not in self._done:
@@ -207,21 +212,21 @@ class Stage:
         pipeline.joined.remote()
 
     def __call__(self, batch: Any) -> Any:
-        found = [pickle.dumps(self._observed(one)) for one in batch["records"].to_pylist()]
+        found = [pickle.dumps(self._observe(one)) for one in batch["records"].to_pylist()]
         return _block(batch["number"].to_pylist(), "observed", found)
 
-    def _observed(self, records: bytes) -> Observed:
+    def _observe(self, records: bytes) -> Observed:
         if not records:
             return Observed({})
         try:
             if self._scorers is None:
-                self._scorers = self._loaded()
+                self._scorers = self._load_scorers()
             some = pickle.loads(records)
             return Observed({label: observe(label, one, some) for label, one in self._scorers.items()})
         except ReplayError as error:
             return Observed({}, f"node {_node()}: {error}")
 
-    def _loaded(self) -> Mapping[str, Any]:
+    def _load_scorers(self) -> Mapping[str, Any]:
         if versions() != self._job.versions:
             raise PluginError(
                 f"it has {versions()}, this program {self._job.versions}; install the same on both"
@@ -272,13 +277,13 @@ def observed_there(
     """
     import ray
 
-    with connected_here(section):
+    with cluster_connection_here(section):
         actors = section.scoring.actors or max(1, _fit_nodes(section))
-        job = StageJob(section=section, actors=actors, scorers=_packed(scorers), versions=versions())
+        job = StageJob(section=section, actors=actors, scorers=_pack_scorers(scorers), versions=versions())
         options = {"num_cpus": 0, "max_restarts": 0, "max_concurrency": THREADS}
         pipeline = ray.remote(Pipeline).options(**options).remote(job)
         try:
-            yield from _observed(pipeline, job, parts, stop)
+            yield from _run_pipeline(pipeline, job, parts, stop)
         except ray.exceptions.RayError as error:
             cause = getattr(error, "cause", None) or error  # of an error in an actor: what it was there
             raise RunStoppedError(f"scoring on the cluster stopped: {_first_line(cause)}") from error
@@ -286,7 +291,7 @@ def observed_there(
             ray.kill(pipeline)
 
 
-def _observed(
+def _run_pipeline(
     pipeline: Any, job: StageJob, parts: Iterator[list[TurnRecord]], stop: Event | None
 ) -> Iterator[tuple[list[TurnRecord], Mapping[str, list[Any]]]]:
     import ray
@@ -305,21 +310,21 @@ def _observed(
             ray.get(running)  # raises why, since not all is observed
         progress = ray.get(pipeline.progress.remote())
         for number, packed in progress.observed:
-            yield under_way.pop(number), _unpacked(packed)
+            yield under_way.pop(number), _unpack(packed)
         if stop and stop.is_set():
             return
         if not progress.actors and monotonic() - begun > job.section.wait_s:
             raise RunStoppedError(_no_room(job.section))
 
 
-def _unpacked(packed: bytes) -> Mapping[str, list[Any]]:
+def _unpack(packed: bytes) -> Mapping[str, list[Any]]:
     observed: Observed = pickle.loads(packed)
     if observed.error is not None:
         raise PluginError(observed.error)
     return observed.by_label
 
 
-def _packed(scorers: Mapping[str, Scorer[Any]]) -> bytes:
+def _pack_scorers(scorers: Mapping[str, Scorer[Any]]) -> bytes:
     """
     Return *scorers* as a pickle that can be read without their own files.
 

@@ -136,12 +136,12 @@ async def test_a_drawn_sample_stands_for_the_run_by_its_weights(heron, tmp_path)
     population = Counter(
         (any(not r.drift.valid for r in alike), depth) for (_, depth, _), alike in met.items()
     )
-    sample = Counter((question.found, question.depth) for question in questions)
+    sample = Counter((question.is_drifted, question.depth) for question in questions)
     assert len(questions) == 24
     assert set(sample) == set(population)
     weights, records = [], []
     for question in questions:
-        stratum = question.found, question.depth
+        stratum = question.is_drifted, question.depth
         assert question.weight == population[stratum] / sample[stratum]
         own = tuple((exchange.question, exchange.answer) for exchange in question.own)
         alike = met[question.turns[0].record.conversation, question.depth, own]
@@ -214,7 +214,7 @@ async def test_who_can_not_say_has_no_vote_and_a_tie_is_undecided(heron, tmp_pat
     assert total["undecided"] == len(questions[1].turns)
     assert total["misses"] + total["hits"] == 0
     disputed = {row["question"]: row["people"] for row in table_of(results, "Questions to look at")}
-    assert disputed[questions[1].recorded] == "ann: same; ben: changed; cat: can't say"
+    assert disputed[questions[1].recorded_question] == "ann: same; ben: changed; cat: can't say"
 
 
 @pytest.mark.parametrize(

@@ -146,4 +146,4 @@ def test_numbers_are_plain_values_and_come_back():
 
 def test_a_study_without_a_judgement_has_no_numbers_yet():
     people = numbers(rated({}))
-    assert (people.shown, people.groups) == ([], [])
+    assert (people.all_tables, people.groups) == ([], [])

@@ -152,7 +152,7 @@ async def test_two_nodes_of_a_real_cluster_offer_a_load(on_two_nodes, tmp_path, 
     summary = run.load_summary(resamples=0)
     assert summary is not None
     (level,) = summary.levels
-    assert (level.total.answered, level.total.tallied) == (42, 22)
+    assert (level.total.answered_turns, level.total.tallied) == (42, 22)
     assert [(one.number, one.conversations) for one in level.played.generators] == [(0, 11), (1, 10)]
     for one in level.played.generators:
         assert one.clock is not None

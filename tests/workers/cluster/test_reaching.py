@@ -12,7 +12,7 @@ import pytest
 from replay.core.errors import InputError
 from replay.scenario.sections import ClusterSection
 from replay.workers.cluster import ray_cluster
-from replay.workers.cluster.ray_cluster import connected
+from replay.workers.cluster.ray_cluster import cluster_connection
 from tests.waiting import until_async
 from tests.workers.cluster.fake_ray import FakeRay, put_in_place
 
@@ -30,7 +30,7 @@ def silent():
 
 
 async def connect(address: str) -> None:
-    async with connected(ClusterSection(address=address)):
+    async with cluster_connection(ClusterSection(address=address)):
         pass
 
 
@@ -152,6 +152,6 @@ async def test_without_ray_the_extra_is_named(monkeypatch):
 
 async def test_a_program_that_is_connected_stays_so(ray):
     ray.init(address="its own")
-    async with connected(ClusterSection(address="ray://head:10001")):
+    async with cluster_connection(ClusterSection(address="ray://head:10001")):
         assert ray.given == {"address": "its own"}
     assert ray.is_connected

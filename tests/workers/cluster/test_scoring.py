@@ -245,8 +245,8 @@ def test_slices_are_read_by_number_whatever_overtakes_them():
     pipeline.offer(1, b"second")
     pipeline.offer(0, b"first")
     assert [pipeline.slice(number) for number in range(3)] == [b"first", b"second", None]
-    pipeline.observed(0, b"one")
-    pipeline.observed(0, b"one")
+    pipeline.keep_observations(0, b"one")
+    pipeline.keep_observations(0, b"one")
     assert pipeline.slice(0) == b"", "Ray reads again what it lost"
     assert pipeline.progress() == (0, [(0, b"one")])
 
