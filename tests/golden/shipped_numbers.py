@@ -92,9 +92,10 @@ def conversations() -> tuple[Conversation, ...]:
     return tuple(read_conversations(files, reader=None, on_bad=None, limit=None))
 
 
-def questions() -> Iterator[tuple[str, Conversation, int]]:
-    """What each question is called in a file, its conversation, and its depth."""
-    for conversation in conversations():
+def questions(every: int = 1) -> Iterator[tuple[str, Conversation, int]]:
+    """What each question of one in *every* so many conversations is called in a file, its conversation, and
+    its depth."""
+    for conversation in conversations()[::every]:
         for depth in range(1, len(conversation.turns) + 1):
             yield place(conversation.id, depth), conversation, depth
 
@@ -197,11 +198,11 @@ def _policies(service: CoreferenceService) -> dict[str, Policy]:
 # Everything else, given these answers -----------------------------------------------------------------------
 
 
-def _readings(name: str) -> Content:
+def _readings(name: str, *, every: int = 1) -> Content:
     """What each mention means after the gold answers and after the system's own."""
     resolver = RESOLVERS[name]
     rows: dict[str, dict[str, Any]] = {}
-    for at, conversation, depth in questions():
+    for at, conversation, depth in questions(every):
         question = conversation.turns[depth - 1].question
         own = own_history(_played(conversation, depth))
         sides = {
@@ -225,7 +226,7 @@ def _reading(reading: Reading) -> list[Any]:
     return [reading.mention.text, reading.mention.start, reading.antecedent, reading.source]
 
 
-def corner_cases(*, every: int = 1) -> Content:
+def _corner_cases(*, every: int = 1) -> Content:
     """Each mention's best antecedent; the question if rewritten; of one case in *every* so many."""
     whole = dict(documents())
     cases = dict(list(whole.items())[::every])
@@ -271,14 +272,14 @@ def _rewrites() -> Content:
     return Golden(of=what_is_read(), versions=versions, rows=rows), raised
 
 
-async def _verdicts(name: str) -> Content:
+async def _verdicts(name: str, *, every: int = 1) -> Content:
     """Whether each question drifted after the system's own answers, and why, by each rule."""
     rows: dict[str, dict[str, Any]] = {}
     async with _service(name) as service:
         detectors = {
             mode: DriftDetector(service=service, **{"window": WINDOW, **how}) for mode, how in MODES.items()
         }
-        for at, conversation, depth in questions():
+        for at, conversation, depth in questions(every):
             played = _played(conversation, depth)
             found = {mode: await one.assess(conversation, depth, played) for mode, one in detectors.items()}
             rows[at] = {mode: _verdict(one.drift) for mode, one in found.items()}
@@ -439,9 +440,9 @@ def _played(conversation: Conversation, depth: int) -> tuple[PlayedTurn, ...]:
     )
 
 
-FILES: Mapping[str, Callable[[], Content | Coroutine[Any, Any, Content]]] = {
+FILES: Mapping[str, Callable[..., Content | Coroutine[Any, Any, Content]]] = {
     "mentions": _mentions,
-    "corner-cases": corner_cases,
+    "corner-cases": _corner_cases,
     "readings-embedded": partial(_readings, "embedded"),
     "rewrites": _rewrites,
     "verdicts-embedded": partial(_verdicts, "embedded"),
@@ -454,7 +455,12 @@ FILES: Mapping[str, Callable[[], Content | Coroutine[Any, Any, Content]]] = {
 """What comes from others stands behind them, so that the first to fail is nearest to the cause."""
 
 
-def content(name: str) -> Content:
-    """What the file called *name* should hold now, the answers being those of their file."""
-    found = FILES[name]()
+SAMPLED = ("corner-cases", "readings-embedded", "verdicts-embedded")
+"""Files of which a part can be made."""
+
+
+def content(name: str, **part: int) -> Content:
+    """What the file called *name* should hold now, the answers being those of their file; *part* for one of
+    ``SAMPLED``: ``every`` so many of what it is about, one."""
+    found = FILES[name](**part)
     return asyncio.run(found) if isinstance(found, Coroutine) else found

@@ -10,21 +10,23 @@ from replay.core.settings.plugins import available
 from tests.golden import write
 from tests.golden.corner_cases import documents
 from tests.golden.golden_file import DIGITS, FOLDER, TOLERANCE, Golden, kept, moved, plain, silent, told
-from tests.golden.shipped_numbers import FILES, WEIGHED, content, corner_cases
+from tests.golden.shipped_numbers import FILES, SAMPLED, WEIGHED, content, questions
 
 WRITE = "the numbers are of another version; `python -m tests.golden.write`, and read the difference in git"
 
 
 EVERY = 3
-"""Of all corner cases, one in so many is read without --long: of each question and of each history some."""
+"""Of corner cases and conversations, one in so many is read without --long: of each question and of each
+history some."""
 
 
 @pytest.mark.parametrize("name", FILES)
 def test_no_number_moves_without_a_new_version(name, long):
     before = kept(name)
-    if name == "corner-cases" and not long:
-        found, raise_what = corner_cases(every=EVERY)
-        assert before.rows.keys() == dict(documents()).keys(), WRITE
+    if name in SAMPLED and not long:
+        found, raise_what = content(name, every=EVERY)
+        whole = dict(documents()) if name == "corner-cases" else {at for at, _, _ in questions()}
+        assert before.rows.keys() == set(whole), WRITE
         before = replace(before, rows={at: before.rows[at] for at in found.rows})
     else:
         found, raise_what = content(name)

@@ -74,15 +74,20 @@ class Server:
             await runner.cleanup()
 
 
-async def killed_while_held(server: Server, scenario: Mapping[str, Any], folder: Path) -> Run:
-    """Return the run of *scenario*, played by a process that is killed while *server* holds an answer."""
-    (folder / "s.yaml").write_text(yaml.safe_dump(scenario))
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "replay", "run", "s.yaml"),
-        cwd=folder,
+async def program(*arguments: str, cwd: Path) -> asyncio.subprocess.Process:
+    """Return a ``replay`` that was started with *arguments*."""
+    return await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "replay", *arguments),
+        cwd=cwd,
         stdout=asyncio.subprocess.DEVNULL,
         stderr=asyncio.subprocess.DEVNULL,
     )
+
+
+async def killed_while_held(server: Server, scenario: Mapping[str, Any], folder: Path) -> Run:
+    """Return the run of *scenario*, played by a process that is killed while *server* holds an answer."""
+    (folder / "s.yaml").write_text(yaml.safe_dump(scenario))
+    process = await program("run", "s.yaml", cwd=folder)
     await server.reached.wait()
     process.send_signal(signal.SIGKILL)
     await process.wait()

@@ -27,7 +27,8 @@ from replay.study.running.task_screens import StepScreen
 from replay.testing import UserContract, wording_request
 from replay.users.user import build_user
 from tests.study.serving import begun, served
-from tests.users.test_llm import ASKS_BACK, GOLD, GOOD, SHOP, program, serving
+from tests.users.serving import program
+from tests.users.test_llm import ASKS_BACK, GOLD, GOOD, SHOP, serving
 from tests.waiting import until_async
 
 STUDY = "name: people\npreset: wording\nraters: [ann]\n"
