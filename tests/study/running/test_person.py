@@ -52,6 +52,15 @@ class Robot(threading.Thread):
         self.stop = threading.Event()
 
     def run(self) -> None:
+        try:
+            self.answer_all()
+        except BaseException:
+            _, store = open_study(self.database)
+            set_phase(store, "closed")  # or whoever asks would wait for ever
+            store.close()
+            raise
+
+    def answer_all(self) -> None:
         file, store = open_study(self.database, write=True)
         flow, rater = Flow(file, store), store.rater(1)
         flow.begin(rater)
