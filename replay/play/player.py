@@ -28,8 +28,9 @@ from replay.core.record import Outcome, Step, Timing, TurnPlace, TurnRecord
 from replay.core.settings.plugin_bugs import attributed_to
 from replay.core.trace_ids import PlayTrace, RunTraces
 from replay.play.event_loop import InFlightRequests
+from replay.play.follow_ups import converse
 from replay.play.play import Attempts, Pacer, Play, PlaySessions
-from replay.play.tool_loop import ToolLoop, converse
+from replay.play.tool_loop import ToolLoop
 from replay.play.turn_record import OnFailure, ends_conversation, played_turn, turn_record, unasked_turn
 from replay.policies.policy import PlannedTurn, reacting
 

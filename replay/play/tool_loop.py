@@ -1,12 +1,12 @@
 """
-A question taken through a system's calls of tools, and through what a user says to its answers, to its end.
+A question taken through a system's calls of tools to its end.
 
 The system is asked; it calls tools; it is asked again with their results behind the question, and so on
 until it answers. Several calls of one reply are looked up in their order, one after another, so that a
 function that remembers things meets them in the same order each time.
 
-Where the policy's user follows the answer up, that answer becomes a step as well, and what is said to it, and
-the loop goes on with an exchange more: each has the asks and the time of a turn of its own.
+Where the policy's user follows the answer up (``follow_ups``), that answer becomes a step as well, and what
+is said to it, and the loop goes on with an exchange more, which has asks and times of its own.
 """
 
 from __future__ import annotations
@@ -21,12 +21,9 @@ from replay.core.adapter import ChatReply, ChatRequest, WireTimes
 from replay.core.asking.costs import Prices, cost_usd
 from replay.core.conversation import Conversation
 from replay.core.errors import AdapterError, AdapterTimeoutError, ToolLoopError
-from replay.core.history import PlayedTurn, own_history, with_recorded_context
 from replay.core.message import Message, ToolCall
 from replay.core.record import Intervention, ServerTimes, Step, Usage
-from replay.play.play import Play
 from replay.play.tool_results import CallPlace, Tools, describe_call
-from replay.policies.policy import PlannedTurn, reacting
 
 Ask = Callable[[ChatRequest, int], Awaitable[tuple[ChatReply | AdapterError, int, WireTimes]]]
 """Asks, with retries, after so many attempts of the turn; gives its own attempts, and the last's times. No
@@ -39,6 +36,8 @@ class ToolLoop:
     """What a turn's question came to, and all that this took."""
 
     # Most turns are one ask, and under load each line counts: what all begin with is set here, once.
+    outcome: ChatReply | AdapterError
+    """Set once it was asked, or where an earlier session had a reply that a user was about to follow up."""
     attempts: int = 0
     asks: int = 0
     is_resumed: bool = False
@@ -64,9 +63,6 @@ class ToolLoop:
         keep: Keep | None = None,
     ) -> None:
         """*begun* is what an earlier session of the run came to; *prices* are for replies without costs."""
-        self.outcome: ChatReply | AdapterError
-        """Set once it has been asked, or an earlier session had a reply that a user was about to follow
-        up."""
         self._clock = clock
         self._prices = prices
         self._keep = keep
@@ -81,8 +77,8 @@ class ToolLoop:
         self.asks = sum(step.is_reply for step in self._steps)
         # The time in which nobody was there is left out: the turn goes on as if its last step had just come.
         self._first_sent = self._clock() - self._steps[-1].times_s[1]
-        self.exchange_start = 1 + max(
-            (n for n, step in enumerate(self._steps) if step.intervention), default=-1
+        self.exchange_start = max(
+            (n for n, step in enumerate(self._steps, 1) if step.intervention), default=0
         )
         self._exchange_asks = sum(step.is_reply for step in self._steps[: self.exchange_start])
         if (reply := self.reply_to_follow_up) is not None:
@@ -294,15 +290,13 @@ class ToolLoop:
         last = self._spent_last
         if not self._steps:
             return last or (None, None)
-        replied = [
-            (step.usage, _spent(step.cost_usd, step.attempts)) for step in self._steps if step.is_reply
-        ]
+        replies = [step for step in self._steps if step.is_reply]
+        replied = [(step.usage, _spent(step.cost_usd, step.attempts)) for step in replies]
         if last is not None:
             replied.append(last)
         usages = [usage or Usage() for usage, _ in replied]
-        usage = Usage(
-            **{name: _sum([getattr(one, name) for one in usages]) for name in Usage.__struct_fields__}
-        )
+        counts = {name: _sum([getattr(one, name) for one in usages]) for name in Usage.__struct_fields__}
+        usage = Usage(**counts)
         return None if usage == Usage() else usage, _sum([cost for _, cost in replied])
 
 
@@ -312,98 +306,3 @@ def _spent(cost: float | None, attempts: int) -> float | None:
 
 def _sum(numbers: Sequence[Any]) -> Any:
     return None if not numbers or None in numbers else sum(numbers)
-
-
-async def converse(
-    loop: ToolLoop,
-    ask: Ask,
-    request: ChatRequest,
-    play: Play,
-    planned: PlannedTurn,
-    before: Sequence[PlayedTurn],
-) -> tuple[Intervention, ...]:
-    """
-    Ask *request* and follow the answer up; *loop* has what came of it, from where it stood.
-
-    Each answer is durable before the user words anything, and what they say before it is asked, so that a run
-    that was killed goes on from there.
-
-    Args:
-        before: The turns before the one under way.
-
-    Returns:
-        What the user did after replies, in order.
-
-    Raises:
-        ResolverError: what a user would say could not be judged.
-    """
-    user, tools, conversation = reacting(play.policy), play.system.tools, play.conversation
-    if user is None:
-        await loop.run(ask, request, tools, conversation)
-        return ()
-    done = list(loop.follow_ups)
-    if done:
-        request = _request(request, done[-1], loop, play, planned, before)
-    if loop.reply_to_follow_up is None:
-        await loop.run(ask, request, tools, conversation)
-    while True:
-        outcome = loop.outcome
-        if isinstance(outcome, AdapterError) and (done or play.system.adapter.history == "server"):
-            break
-        now = _under_way(loop, play, planned, request.depth)
-        seen = user.occasion(
-            conversation,
-            request.depth,
-            (*before, now),
-            drift=planned.drift,
-            so_far=done,
-            failure=str(outcome) if isinstance(outcome, AdapterError) else None,
-        )
-        if seen is None:
-            break
-        await loop.set_aside()
-        one = await user.follow_up(conversation, request.depth, (*before, now), seen, planned.drift)
-        done.append(one)
-        if one.said is None:
-            break
-        await loop.follow_up(one)
-        request = _request(request, one, loop, play, planned, before)
-        await loop.run(ask, request, tools, conversation)
-    loop.take_back()
-    return tuple(done)
-
-
-def _under_way(loop: ToolLoop, play: Play, planned: PlannedTurn, depth: int) -> PlayedTurn:
-    answer, steps, outcome = None, loop.steps, loop.outcome
-    if isinstance(outcome, ChatReply):
-        answer = outcome.text
-        is_set_aside = bool(steps) and steps[-1] == Message(role="assistant", text=answer)
-        steps = steps[:-1] if is_set_aside else (*steps, *outcome.steps)
-    turn = play.conversation.turns[depth - 1]
-    return PlayedTurn(turn=turn, asked=planned.question, answer=answer, steps=steps)
-
-
-def _request(
-    request: ChatRequest,
-    said: Intervention,
-    loop: ToolLoop,
-    play: Play,
-    planned: PlannedTurn,
-    before: Sequence[PlayedTurn],
-) -> ChatRequest:
-    """Return *request* as *said* puts it, after all that was said before, in this turn too."""
-    turn = play.conversation.turns[request.depth - 1]
-    *steps, last = loop.steps[: loop.exchange_start - 1] or (Message(role="user"),)
-    played = list(before)
-    if last.role == "assistant":
-        played.append(PlayedTurn(turn=turn, asked=planned.question, answer=last.text, steps=tuple(steps)))
-    history = own_history(played)
-    if (view := getattr(play.policy, "view", None)) is not None:
-        history, _ = view.apply(history)
-    asked_with: tuple[Message, ...] = ()
-    if any(one.asked_with for one in play.conversation.turns):
-        # After a failed ask the question's own messages have not been sent yet.
-        now = replace(turn, asked_with=()) if last.role == "assistant" else turn
-        history, asked_with = with_recorded_context(history, played, now)
-    shown = () if play.system.adapter.history == "server" else history
-    return replace(request, question=said.said or "", history=shown, asked_with=asked_with)

@@ -167,16 +167,14 @@ def correct_attribution(found: GapAttribution) -> GapAttribution:
     p_values = found.p_values
     adjusted = dict(zip(p_values, holm(list(p_values.values())), strict=True))
 
-    def with_adjusted_p(row: R) -> R:
+    def adjust_p(row: R) -> R:
         parts = row.parts.items()
         return replace(
             row, parts={n: replace(one, adjusted_p=adjusted.get(_key(row, n))) for n, one in parts}
         )
 
     return replace(
-        found,
-        rows=tuple(map(with_adjusted_p, found.rows)),
-        by_verdict=tuple(map(with_adjusted_p, found.by_verdict)),
+        found, rows=tuple(map(adjust_p, found.rows)), by_verdict=tuple(map(adjust_p, found.by_verdict))
     )
 
 
